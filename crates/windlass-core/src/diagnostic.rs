@@ -1,0 +1,190 @@
+//! A problem told to a person: what, where, and what to do about it.
+//!
+//! Problems are collected, never thrown: every stage returns what it could make together with all it found wrong.
+//! [`Finding`] is a problem as the stages see it (byte positions in one file); [`Diagnostic`] is the same with line
+//! and column, ready for any view. Neither ever carries the value of a field that looks like a secret.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+pub use crate::code::{Code, Severity};
+
+/// A problem inside one file, before its byte position is turned into line and column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What kind of problem.
+    pub code: Code,
+    /// Where in the value, e.g. `nodes[2].template`; empty for the file as a whole.
+    pub path: String,
+    /// Where in the text, in bytes.
+    pub span: Range<usize>,
+    /// One sentence without a full stop, saying what is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Finding {
+    /// A problem with no help beyond its message.
+    pub fn new(code: Code, span: Range<usize>, message: impl Into<String>) -> Finding {
+        Finding { code, path: String::new(), span, message: message.into(), help: None }
+    }
+
+    /// Says what to do about it.
+    pub fn help(mut self, help: impl Into<String>) -> Finding {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Says where in the value it is.
+    pub fn at(mut self, path: impl Into<String>) -> Finding {
+        self.path = path.into();
+        self
+    }
+}
+
+/// A problem ready to be shown or sent: the stable wire form of every problem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What kind of problem.
+    pub code: Code,
+    /// Where in the value, e.g. `nodes[2].template`.
+    pub path: String,
+    /// The file, relative to the fleet's root; empty when no single file is to blame.
+    pub file: String,
+    /// Line, counted from 1; 0 when there is no place in a file.
+    pub line: usize,
+    /// Column in characters, counted from 1; 0 when there is no place in a file.
+    pub column: usize,
+    /// One sentence saying what is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Where in the file's text, in bytes, for excerpts.
+    #[serde(skip)]
+    pub span: Range<usize>,
+}
+
+impl Diagnostic {
+    /// A problem that has no place in a file.
+    pub fn without_place(code: Code, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity: code.severity(),
+            code,
+            path: path.into(),
+            file: String::new(),
+            line: 0,
+            column: 0,
+            message: message.into(),
+            help: None,
+            span: 0..0,
+        }
+    }
+
+    /// A problem with a file as a whole.
+    pub fn with_file(code: Code, file: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { file: file.into(), line: 1, column: 1, ..Diagnostic::without_place(code, "", message) }
+    }
+
+    /// Says what to do about it.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Sorts problems the way people read them: by file, then by place, errors before warnings at the same place.
+pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.sort_by(|a, b| {
+        (&a.file, a.line, a.column, a.severity, a.code, &a.path, &a.message)
+            .cmp(&(&b.file, b.line, b.column, b.severity, b.code, &b.path, &b.message))
+    });
+    diagnostics.dedup();
+}
+
+/// Whether any of them stops a plan.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+}
+
+/// Turns byte positions of one text into lines and columns. Made only when there is something to tell.
+pub struct LineIndex<'s> {
+    text: &'s str,
+    starts: Vec<usize>,
+}
+
+impl<'s> LineIndex<'s> {
+    /// Reads the line starts of a text. A line ends with LF, CRLF or a lone CR, as in YAML.
+    pub fn new(text: &'s str) -> LineIndex<'s> {
+        let bytes = text.as_bytes();
+        let mut starts = vec![0];
+        for (position, byte) in bytes.iter().enumerate() {
+            let ends_line = *byte == b'\n' || (*byte == b'\r' && bytes.get(position + 1) != Some(&b'\n'));
+            if ends_line {
+                starts.push(position + 1);
+            }
+        }
+        LineIndex { text, starts }
+    }
+
+    /// Line and column (in characters), both counted from 1.
+    pub fn line_column(&self, byte: usize) -> (usize, usize) {
+        let byte = self.floor_boundary(byte);
+        let line = self.starts.partition_point(|start| *start <= byte);
+        let start = self.starts[line - 1];
+        // A byte order mark is invisible in every editor, so it is not a column.
+        let column = self.text[start..byte].chars().filter(|c| *c != '\u{feff}').count() + 1;
+        (line, column)
+    }
+
+    /// The finding as it is shown, with its place in `file`.
+    pub fn place(&self, file: &str, finding: Finding) -> Diagnostic {
+        let (line, column) = self.line_column(finding.span.start);
+        Diagnostic {
+            severity: finding.code.severity(),
+            code: finding.code,
+            path: finding.path,
+            file: file.to_owned(),
+            line,
+            column,
+            message: finding.message,
+            help: finding.help,
+            span: self.floor_boundary(finding.span.start)..self.floor_boundary(finding.span.end),
+        }
+    }
+
+    fn floor_boundary(&self, byte: usize) -> usize {
+        let mut byte = byte.min(self.text.len());
+        while !self.text.is_char_boundary(byte) {
+            byte -= 1;
+        }
+        byte
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_and_lines_end_in_three_ways() {
+        let index = LineIndex::new("\u{feff}é: 1\r\nb: 2\rc: 3\nd");
+        assert_eq!(index.line_column(3), (1, 1));
+        assert_eq!(index.line_column(5), (1, 2));
+        let at = |needle: char| index.line_column(index.text.find(needle).unwrap());
+        assert_eq!(at('b'), (2, 1));
+        assert_eq!(at('c'), (3, 1));
+        assert_eq!(at('d'), (4, 1));
+        assert_eq!(index.line_column(10_000).0, 4);
+    }
+
+    #[test]
+    fn slugs_are_unique_and_lead_back_to_their_code() {
+        for code in Code::ALL {
+            assert_eq!(Code::from_slug(code.slug()), Some(*code));
+        }
+    }
+}

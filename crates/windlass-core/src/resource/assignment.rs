@@ -1,0 +1,65 @@
+//! Assignments: a module on one node.
+
+use std::fmt;
+
+use super::module::Priority;
+use super::{At, Kind, Reference, ResourceSpec};
+use crate::shape::{Complaint, Settings, TextValue, record};
+use crate::value::{Hostname, Name, quoted};
+
+record! {
+    /// An assignment, named `node:module`, puts a module on one node beside those its template brings, or adjusts one
+    /// of them there.
+    pub struct AssignmentSpec {
+        /// Whether the module is active on the node. `false` keeps it assigned, but off.
+        enabled: bool = true => "false",
+        /// The priority on this node, instead of the module's own.
+        priority: Option<Priority> = None => "50",
+        /// Settings that override the module's on this node.
+        config: Settings = Settings::default() => "{nginx_workers: 8}",
+        /// Refuse to destroy this resource.
+        protect: bool = false => "true",
+    }
+}
+
+impl ResourceSpec for AssignmentSpec {
+    fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
+        if let Some((node, module)) = name.split_once(':') {
+            visit(Reference::new(Kind::Node, node, At::Name));
+            visit(Reference::new(Kind::Module, module, At::Name));
+        }
+    }
+
+    fn is_protected(&self) -> bool {
+        self.protect
+    }
+}
+
+/// The name of an assignment: a hostname, `:` and a module's name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AssignmentName {
+    node: Hostname,
+    module: Name,
+}
+
+impl fmt::Display for AssignmentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.node, self.module)
+    }
+}
+
+impl TextValue for AssignmentName {
+    const WHAT: &'static str = "node:module";
+    const PATTERN: Option<&'static str> = Some("^[a-z0-9.-]+:[A-Za-z0-9._-]+$");
+
+    fn read(text: &str) -> Result<Self, Complaint> {
+        let complaint = || {
+            Complaint::name(format!("{} is not node:module", quoted(text)))
+                .help("write the node's hostname, a colon and the module's name: `edge-tokyo-01:nginx`")
+        };
+        let (node, module) = text.split_once(':').ok_or_else(complaint)?;
+        let node = Hostname::read(node).map_err(|_| complaint())?;
+        let module = Name::read(module).map_err(|_| complaint())?;
+        Ok(AssignmentName { node, module })
+    }
+}

@@ -1,0 +1,237 @@
+//! The kinds of things a fleet is made of: one file per kind with its spec, its defaults and what it refers to.
+//!
+//! To add a kind: a file here with a `record!` and its [`ResourceSpec`], one line in `kinds!`, one section in
+//! `manifest/sections.rs`. Schema, explain, diff, order and reference follow from that.
+
+mod assignment;
+mod bundle;
+mod cluster;
+mod federation;
+mod map;
+mod module;
+mod network;
+mod node;
+mod template;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub use assignment::{AssignmentName, AssignmentSpec};
+pub use bundle::{
+    BundleSpec, BundleTarget, Chart, Decryption, DecryptionProvider, HealthCheck, Rollout, RolloutWave,
+};
+pub use cluster::{ClusterGroupSpec, ClusterSpec, ExpressionOperator, LabelExpression, LabelSelector};
+pub use federation::FederationPeerSpec;
+pub use map::ResourceMap;
+pub use module::{HostFile, HostService, HostSpec, ModuleSpec, ServiceState, Variety};
+pub use network::{NetworkSpec, PeerSpec, RoutingMode, VirtualIpSpec};
+pub use node::{LifecycleClass, NodeSpec};
+pub use template::TemplateSpec;
+
+use crate::digest::Digest;
+use crate::shape::{Canonical, Decoder, Defaults, Record, RecordDescription, canonical_json};
+use crate::yaml::NodeRef;
+
+/// What a spec must tell beside its shape.
+pub trait ResourceSpec: Record {
+    /// Calls `visit` for each resource this one needs. `name` is the resource's own name.
+    fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>));
+
+    /// Whether destroying it is refused.
+    fn is_protected(&self) -> bool;
+}
+
+/// One resource needing another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference<'s> {
+    /// What kind of thing is needed.
+    pub kind: Kind,
+    /// Its name.
+    pub name: Cow<'s, str>,
+    /// Which part of the spec says so.
+    pub at: At,
+}
+
+impl<'s> Reference<'s> {
+    fn new(kind: Kind, name: impl Into<Cow<'s, str>>, at: At) -> Reference<'s> {
+        Reference { kind, name: name.into(), at }
+    }
+}
+
+/// A place inside a spec, cheap enough to make for every reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The resource's own name.
+    Name,
+    /// A field.
+    Field(&'static str),
+    /// An item of a list field.
+    Item(&'static str, usize),
+    /// A field of an item of a list field.
+    ItemField(&'static str, usize, &'static str),
+}
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])* $kind:ident($spec:ident) $slug:literal $plural:literal,)*) => {
+        /// The kinds of resources, in the order in which they are created when nothing else decides.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Kind {
+            $($(#[doc = $doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// Every kind, in order.
+            pub const ALL: &'static [Kind] = &[$(Kind::$kind),*];
+
+            /// The word for one of them: `virtual_ip`.
+            pub const fn slug(self) -> &'static str {
+                match self { $(Kind::$kind => $slug),* }
+            }
+
+            /// The word for many of them: `virtual_ips`.
+            pub const fn plural(self) -> &'static str {
+                match self { $(Kind::$kind => $plural),* }
+            }
+
+            /// The fields of its spec.
+            pub fn description(self) -> RecordDescription {
+                match self { $(Kind::$kind => <$spec as Record>::description()),* }
+            }
+        }
+
+        /// The spec of a resource, by kind.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Spec {
+            $($(#[doc = $doc])* $kind($spec),)*
+        }
+
+        impl Spec {
+            /// The kind of thing this describes.
+            pub fn kind(&self) -> Kind {
+                match self { $(Spec::$kind(_) => Kind::$kind),* }
+            }
+
+            /// Calls `visit` for each resource this one needs.
+            pub fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
+                match self { $(Spec::$kind(spec) => spec.references(name, visit)),* }
+            }
+
+            /// Whether destroying it is refused.
+            pub fn is_protected(&self) -> bool {
+                match self { $(Spec::$kind(spec) => spec.is_protected()),* }
+            }
+
+            /// The bytes digests are made of.
+            pub fn canonical_bytes(&self) -> Vec<u8> {
+                match self { $(Spec::$kind(spec) => Canonical::bytes_of(spec, Defaults::Omit)),* }
+            }
+
+            /// The spec as JSON.
+            pub fn to_json(&self, defaults: Defaults) -> Value {
+                match self { $(Spec::$kind(spec) => canonical_json(spec, defaults)),* }
+            }
+
+            /// Reads a spec of a known kind, for example one that was stored.
+            pub fn decode<'t>(kind: Kind, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Spec> {
+                match kind {
+                    $(Kind::$kind => <$spec as crate::shape::Shape>::decode(node, decoder).map(Spec::$kind),)*
+                }
+            }
+        }
+
+        $(impl From<$spec> for Spec {
+            fn from(spec: $spec) -> Spec {
+                Spec::$kind(spec)
+            }
+        })*
+    };
+}
+
+kinds! {
+    /// Which modules make up a machine.
+    Template(TemplateSpec) "template" "templates",
+    /// A unit of configuration for machines.
+    Module(ModuleSpec) "module" "modules",
+    /// A machine.
+    Node(NodeSpec) "node" "nodes",
+    /// A module on one node, beside those its template brings.
+    Assignment(AssignmentSpec) "assignment" "assignments",
+    /// An overlay network.
+    Network(NetworkSpec) "network" "networks",
+    /// A node's place in a network.
+    Peer(PeerSpec) "peer" "peers",
+    /// An address that moves between peers of a network.
+    VirtualIp(VirtualIpSpec) "virtual_ip" "virtual_ips",
+    /// Another control plane this one trusts.
+    FederationPeer(FederationPeerSpec) "federation_peer" "federation_peers",
+    /// A Kubernetes cluster.
+    Cluster(ClusterSpec) "cluster" "clusters",
+    /// Clusters chosen by label.
+    ClusterGroup(ClusterGroupSpec) "cluster_group" "cluster_groups",
+    /// Kubernetes content and where it goes.
+    Bundle(BundleSpec) "bundle" "bundles",
+}
+
+impl Kind {
+    /// The kind of this word, singular or plural.
+    pub fn from_word(word: &str) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|kind| kind.slug() == word || kind.plural() == word)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.slug())
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.slug())
+    }
+}
+
+impl Spec {
+    /// The digest of the canonical bytes.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.canonical_bytes())
+    }
+}
+
+/// A resource's identity inside an account. Peers and virtual IPs are named `network/name`, assignments `node:module`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ResourceKey {
+    /// The kind.
+    pub kind: Kind,
+    /// The name, unique within the kind.
+    pub name: String,
+}
+
+impl ResourceKey {
+    /// The key of this kind and name.
+    pub fn new(kind: Kind, name: impl Into<String>) -> ResourceKey {
+        ResourceKey { kind, name: name.into() }
+    }
+
+    /// The name as it stands in the file, without the network it belongs to.
+    pub fn short_name(&self) -> &str {
+        match self.kind {
+            Kind::Peer | Kind::VirtualIp => member_name(&self.name).1,
+            _ => &self.name,
+        }
+    }
+}
+
+impl fmt::Display for ResourceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.name)
+    }
+}
+
+/// The network and the member of a peer's or virtual IP's name.
+pub(crate) fn member_name(name: &str) -> (&str, &str) {
+    name.split_once('/').unwrap_or((name, name))
+}

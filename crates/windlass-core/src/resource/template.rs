@@ -1,0 +1,44 @@
+//! Templates: what a machine is made of.
+
+use super::{At, Kind, Reference, ResourceSpec};
+use crate::shape::{Settings, record};
+use crate::value::{ModulePin, Name};
+
+record! {
+    /// A template says which platform a machine runs and which modules make it up. Nodes are built from templates.
+    pub struct TemplateSpec {
+        /// What the template is for, shown to reviewers.
+        description: String = String::new() => "Standard nginx node",
+        /// The platform by name. A template needs this, `node_platform_id`, or a parent that has one.
+        node_platform: Option<Name> = None => "ubuntu-24.04-amd64",
+        /// The platform by id, instead of by name.
+        node_platform_id: Option<String> = None => "0b9c1f9e-5d0f-4a55-9a0e-2f1f3a6d7c11",
+        /// The processor architecture, where the platform's name does not say it.
+        architecture: Option<Name> = None => "amd64",
+        /// The template this one builds on. Platform, architecture and modules are inherited; modules given here are
+        /// added, and win where the parent has the same module.
+        extends: Option<Name> = None => "edge-base",
+        /// Modules in the order they are layered, each pinned to a version (`nginx@1.26.0`) or to the newest version
+        /// in a lifecycle state (`nginx@live`).
+        modules: Vec<ModulePin> = Vec::new() => "[system-base@1.0.0, nginx@live]",
+        /// Free-form facts about the template; never interpreted.
+        metadata: Settings = Settings::default() => "{purpose: edge-cdn}",
+        /// Refuse to destroy this resource.
+        protect: bool = false => "true",
+    }
+}
+
+impl ResourceSpec for TemplateSpec {
+    fn references<'s>(&'s self, _name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
+        if let Some(parent) = &self.extends {
+            visit(Reference::new(Kind::Template, parent.as_str(), At::Field("extends")));
+        }
+        for (index, pin) in self.modules.iter().enumerate() {
+            visit(Reference::new(Kind::Module, pin.name.as_str(), At::Item("modules", index)));
+        }
+    }
+
+    fn is_protected(&self) -> bool {
+        self.protect
+    }
+}

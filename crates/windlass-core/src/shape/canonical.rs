@@ -1,0 +1,101 @@
+//! Canonical bytes: JSON with sorted keys, no white space, and no field that equals its default.
+//!
+//! Leaving defaults out is what keeps digests stable when a later version adds a field: a resource that does not use
+//! the new field keeps the bytes, and so the digest and the approvals, it always had.
+
+use serde_json::Value;
+
+use super::Shape;
+
+/// Whether fields that equal their default are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defaults {
+    /// Left out: the canonical form, which digests are made of.
+    Omit,
+    /// Written: the complete form, which people compare.
+    Fill,
+}
+
+/// Writes canonical JSON.
+pub struct Canonical {
+    bytes: Vec<u8>,
+    defaults: Defaults,
+}
+
+impl Canonical {
+    /// The bytes of a value.
+    pub fn bytes_of<T: Shape>(value: &T, defaults: Defaults) -> Vec<u8> {
+        let mut out = Canonical { bytes: Vec::with_capacity(128), defaults };
+        value.write(&mut out);
+        out.bytes
+    }
+
+    /// Whether fields that equal their default are to be left out.
+    pub fn omits_defaults(&self) -> bool {
+        self.defaults == Defaults::Omit
+    }
+
+    /// Writes `{…}`; `write` calls [`Canonical::key`] and then writes the value, keys in ascending order.
+    pub fn object(&mut self, write: impl FnOnce(&mut Canonical)) {
+        self.bytes.push(b'{');
+        write(self);
+        self.end(b'}');
+    }
+
+    /// Writes `[…]`; `write` ends each item with [`Canonical::next`].
+    pub fn array(&mut self, write: impl FnOnce(&mut Canonical)) {
+        self.bytes.push(b'[');
+        write(self);
+        self.end(b']');
+    }
+
+    fn end(&mut self, bracket: u8) {
+        if self.bytes.last() == Some(&b',') {
+            self.bytes.pop();
+        }
+        self.bytes.push(bracket);
+    }
+
+    /// Ends an item of an array.
+    pub fn next(&mut self) {
+        self.bytes.push(b',');
+    }
+
+    /// Writes a key of an object.
+    pub fn key(&mut self, key: &str) {
+        if !matches!(self.bytes.last(), Some(b'{' | b',')) {
+            self.bytes.push(b',');
+        }
+        self.text(key);
+        self.bytes.push(b':');
+    }
+
+    /// Writes a text.
+    pub fn text(&mut self, text: &str) {
+        let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+        if text.bytes().all(plain) {
+            self.bytes.push(b'"');
+            self.bytes.extend_from_slice(text.as_bytes());
+            self.bytes.push(b'"');
+        } else {
+            self.json(text);
+        }
+    }
+
+    /// Writes anything serde can: numbers, booleans and free values, whose maps are sorted already.
+    pub fn json<T: serde::Serialize + ?Sized>(&mut self, value: &T) {
+        serde_json::to_writer(&mut self.bytes, value).expect("plain values always serialize into memory");
+    }
+}
+
+/// A value as JSON, for display and for the wire.
+pub fn canonical_json<T: Shape>(value: &T, defaults: Defaults) -> Value {
+    serde_json::from_slice(&Canonical::bytes_of(value, defaults)).expect("canonical bytes are JSON")
+}
+
+/// The positions of these keys in ascending order of the keys.
+pub(crate) fn sorted_order<'k>(keys: impl Iterator<Item = &'k str>) -> Vec<usize> {
+    let mut order: Vec<(usize, &str)> = keys.enumerate().collect();
+    order.sort_by_key(|(_, key)| *key);
+    order.into_iter().map(|(index, _)| index).collect()
+}

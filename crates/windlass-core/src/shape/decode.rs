@@ -1,0 +1,232 @@
+//! Reading nodes into types, collecting every problem with its path.
+
+use std::fmt::Write as _;
+
+use super::{Beside, Unknown};
+use crate::diagnostic::{Code, Finding};
+use crate::secret;
+use crate::value::quoted;
+use crate::yaml::{Content, NodeRef, Scalar};
+
+/// A step into a value.
+#[derive(Clone, Copy, Debug)]
+pub enum Segment<'t> {
+    /// Under a key.
+    Key(&'t str),
+    /// At a position of a list.
+    Index(usize),
+}
+
+/// Collects problems while a tree is read. Paths are only spelled out when there is something to tell.
+#[derive(Debug, Default)]
+pub struct Decoder<'t> {
+    path: Vec<Segment<'t>>,
+    findings: Vec<Finding>,
+    refuse_secrets: bool,
+}
+
+impl<'t> Decoder<'t> {
+    /// Everything found wrong.
+    pub fn into_findings(self) -> Vec<Finding> {
+        self.findings
+    }
+
+    /// Reads something one step further in.
+    pub fn within<T>(&mut self, segment: Segment<'t>, read: impl FnOnce(&mut Decoder<'t>) -> T) -> T {
+        self.path.push(segment);
+        let value = read(self);
+        self.path.pop();
+        value
+    }
+
+    /// Reads something in which a key that looks like a secret is an error and not a warning.
+    pub fn refusing_secrets<T>(&mut self, read: impl FnOnce(&mut Decoder<'t>) -> T) -> T {
+        let before = std::mem::replace(&mut self.refuse_secrets, true);
+        let value = read(self);
+        self.refuse_secrets = before;
+        value
+    }
+
+    /// Reports a literal value under a key that looks like a secret.
+    pub fn secret_found(&mut self, value: NodeRef<'t>, key: &str) {
+        self.report(match self.refuse_secrets {
+            true => secret::inline_finding(value.span(), &quoted(key)),
+            false => secret::suspected_finding(value.span(), key),
+        });
+    }
+
+    /// Reports a problem here.
+    pub fn report(&mut self, finding: Finding) {
+        let path = self.path_text();
+        self.findings.push(finding.at(path));
+    }
+
+    /// Reports a problem one step further in.
+    pub fn report_within(&mut self, segment: Segment<'t>, finding: Finding) {
+        self.within(segment, |decoder| decoder.report(finding));
+    }
+
+    fn path_text(&self) -> String {
+        path_text(self.path.iter().copied())
+    }
+
+    /// The entries of a map, or a report that this is none.
+    pub fn mapping(&mut self, node: NodeRef<'t>) -> Option<crate::yaml::Entries<'t>> {
+        match node.content() {
+            Content::Mapping(entries) => Some(entries),
+            Content::Scalar(_) | Content::Sequence(_) => self.wrong_type(node, "a map"),
+        }
+    }
+
+    /// A text. Unquoted numbers are taken as they are written (`version: 1.10` is `1.10`); `true`, `false` and null
+    /// are not text.
+    pub fn text(&mut self, node: NodeRef<'t>) -> Option<&'t str> {
+        match node.content() {
+            Content::Scalar(Scalar::Text(text)) => Some(text),
+            Content::Scalar(Scalar::Int(_) | Scalar::Float(_) | Scalar::Unrepresentable(_)) => {
+                node.scalar_text()
+            }
+            _ => self.wrong_type(node, "text"),
+        }
+    }
+
+    /// Reports a value of the wrong type.
+    pub fn wrong_type<T>(&mut self, node: NodeRef<'t>, expected: &str) -> Option<T> {
+        let found = match node.content() {
+            Content::Scalar(Scalar::Null) => "nothing",
+            Content::Scalar(Scalar::Bool(_)) => "true/false",
+            Content::Scalar(Scalar::Int(_) | Scalar::Float(_) | Scalar::Unrepresentable(_)) => "a number",
+            Content::Scalar(Scalar::Text(_)) => "text",
+            Content::Sequence(_) => "a list",
+            Content::Mapping(_) => "a map",
+        };
+        let finding =
+            Finding::new(Code::WrongType, node.span(), format!("expected {expected}, found {found}"));
+        let help = match (expected, found) {
+            ("text", "true/false" | "nothing") => Some("put it in quotes if it is meant as text"),
+            ("a list", "text" | "a number") => Some("write a list: `[value]`, or one `- value` per line"),
+            ("true or false", "text") => {
+                Some("write `true` or `false` without quotes; yes/no/on/off are text")
+            }
+            _ => None,
+        };
+        self.report(match help {
+            Some(help) => finding.help(help),
+            None => finding,
+        });
+        None
+    }
+
+    /// Reports a key that does not belong here, with the nearest one that does.
+    pub fn check_unknown_key(&mut self, key: NodeRef<'t>, known: &[&'static str], beside: Beside) {
+        let text = key.scalar_text().unwrap_or_default();
+        let is_beside = beside.name_key == Some(text) || beside.keys.contains(&text);
+        if is_beside || beside.unknown == Unknown::Ignore {
+            return;
+        }
+        let known: Vec<&str> = beside
+            .name_key
+            .into_iter()
+            .chain(known.iter().copied())
+            .chain(beside.keys.iter().copied())
+            .collect();
+        let help = match (nearest(text, known.iter().copied()), beside.name_key) {
+            (_, Some(name_key)) if matches!(text, "name" | "hostname" | "host") => {
+                format!("here the name is given as `{name_key}`")
+            }
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, _) => format!("known here: {}", known.join(", ")),
+        };
+        let finding = Finding::new(Code::UnknownKey, key.span(), format!("unknown key {}", quoted(text)));
+        self.report_within(Segment::Key(text), finding.help(help));
+    }
+
+    /// Reports a required key that is not there.
+    pub fn missing_key(&mut self, node: NodeRef<'t>, key: &'static str) {
+        let span = node.span();
+        // The first line of the map is enough of a place; the whole map would drown the message.
+        let place = span.start..(span.start + 1).min(span.end).max(span.start);
+        self.report(
+            Finding::new(Code::MissingKey, place, format!("`{key}` is missing"))
+                .help(format!("add `{key}: …` here")),
+        );
+    }
+
+    /// Reports a word that is not one of those allowed.
+    pub fn not_a_choice(&mut self, node: NodeRef<'t>, found: &str, words: &[&'static str]) {
+        let finding =
+            Finding::new(Code::BadValue, node.span(), format!("{} is not allowed here", quoted(found)));
+        let allowed = words.join(", ");
+        self.report(finding.help(match nearest(found, words.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`? Allowed: {allowed}"),
+            None => format!("allowed: {allowed}"),
+        }));
+    }
+}
+
+/// A path as people write it: `nodes[2].labels.tier`, with quotes around keys that need them.
+pub(crate) fn path_text<'t>(segments: impl Iterator<Item = Segment<'t>>) -> String {
+    let mut text = String::new();
+    for segment in segments {
+        match segment {
+            Segment::Index(index) => {
+                let _ = write!(text, "[{index}]");
+            }
+            Segment::Key(key) => {
+                let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+                match (plain, text.is_empty()) {
+                    (true, true) => text.push_str(key),
+                    (true, false) => {
+                        let _ = write!(text, ".{key}");
+                    }
+                    (false, _) => {
+                        let _ = write!(text, "[{key:?}]");
+                    }
+                }
+            }
+        }
+    }
+    text
+}
+
+/// The known word that `text` was most likely meant to be.
+pub fn nearest<'w>(text: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    let folded = fold(text);
+    // Long input cannot be near any of our words, and comparing it would cost its square.
+    if folded.len() > 64 {
+        return None;
+    }
+    let allowed = (folded.chars().count() / 3).max(1);
+    known
+        .map(|word| (strsim::damerau_levenshtein(&folded, &fold(word)), word))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+/// `nodePlatform`, `node-platform` and `node_platform` are the same word to someone typing.
+fn fold(text: &str) -> String {
+    text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_forgives_case_separators_and_one_slip_in_three_letters() {
+        let known = ["node_platform", "modules", "extends", "metadata"];
+        let find = |text| nearest(text, known.into_iter());
+        assert_eq!(find("nodePlatform"), Some("node_platform"));
+        assert_eq!(find("moduels"), Some("modules"));
+        assert_eq!(find("extend"), Some("extends"));
+        assert_eq!(find("replicas"), None);
+    }
+
+    #[test]
+    fn paths_quote_keys_that_need_it() {
+        let path =
+            [Segment::Key("assignments"), Segment::Key("a:b"), Segment::Key("config"), Segment::Index(2)];
+        assert_eq!(path_text(path.into_iter()), "assignments[\"a:b\"].config[2]");
+    }
+}

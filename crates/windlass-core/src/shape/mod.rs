@@ -1,0 +1,78 @@
+//! What values may look like: one declaration per type drives everything said about it.
+//!
+//! A type that implements [`Shape`] can be read from YAML with all problems collected, be written as canonical JSON,
+//! and describe itself. From that one description come unknown-key hints, the JSON Schema, `windlass explain` and the
+//! reference pages, so none of them can disagree with what is accepted. Records declare their fields with `record!`,
+//! fixed words with `choice!`, checked text by implementing [`TextValue`].
+
+mod canonical;
+mod collection;
+mod decode;
+mod describe;
+mod free;
+#[macro_use]
+mod macros;
+mod text;
+
+pub use canonical::{Canonical, Defaults, canonical_json};
+pub use collection::Bounded;
+pub use decode::{Decoder, Segment, nearest};
+pub use describe::{ChoiceDescription, Description, FieldDescription, RecordDescription, SectionDescription};
+pub use free::Settings;
+pub use text::{Complaint, TextValue};
+
+pub(crate) use canonical::sorted_order;
+pub(crate) use macros::{choice, record};
+
+use crate::yaml::NodeRef;
+
+/// A value that can be read, written and described.
+pub trait Shape: Sized {
+    /// Reads a node. Returns nothing when something was wrong, and has then reported it.
+    fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self>;
+
+    /// Writes the canonical form.
+    fn write(&self, out: &mut Canonical);
+
+    /// What editors, `explain` and the reference say about values of this type.
+    fn describe() -> Description;
+}
+
+/// A map with known keys.
+pub trait Record: Shape {
+    /// Reads a map's fields. An unknown key is reported but does not spoil the rest.
+    fn decode_fields<'t>(node: NodeRef<'t>, beside: Beside, decoder: &mut Decoder<'t>) -> Option<Self>;
+
+    /// The record's fields and what they mean.
+    fn description() -> RecordDescription;
+}
+
+/// Keys of a map that belong to someone else than the record being read.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside {
+    /// The key under which an item of a list carries its name.
+    pub name_key: Option<&'static str>,
+    /// Keys that another record reads from the same map.
+    pub keys: &'static [&'static str],
+    /// Who tells about keys that nobody knows: exactly one of the records that share a map.
+    pub unknown: Unknown,
+}
+
+/// What to do about keys that nobody knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// Report them.
+    Report,
+    /// Another record of the same map reports them.
+    Ignore,
+}
+
+impl Beside {
+    /// The record has the map to itself.
+    pub const NOTHING: Beside = Beside { name_key: None, keys: &[], unknown: Unknown::Report };
+
+    /// The record has the map to itself, but for the name.
+    pub const fn name(key: &'static str) -> Beside {
+        Beside { name_key: Some(key), ..Beside::NOTHING }
+    }
+}

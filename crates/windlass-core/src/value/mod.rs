@@ -1,0 +1,61 @@
+//! Small checked values that specs are made of: names, versions, addresses, paths, durations.
+//!
+//! Each reads from text with a complaint that says what to write instead, and prints in one canonical spelling, so
+//! that `5m` and `300s` are the same value with the same digest.
+
+mod duration;
+mod label;
+mod name;
+mod net;
+mod path;
+mod share;
+mod version;
+
+pub use duration::Timeout;
+pub use label::{LabelKey, LabelValue, Labels};
+pub use name::{Hostname, Name, Namespace, VariableName};
+pub use net::{Address, Cidr, Endpoint, HttpsUrl, KeyFingerprint};
+pub use path::{AbsolutePath, FileMode, RepositoryPath, SettingName, UnitName};
+pub use share::Share;
+pub use version::{Lifecycle, ModulePin, Selector, Version};
+
+/// Declares a text newtype with a check.
+macro_rules! checked_text {
+    ($(#[doc = $doc:literal])* $name:ident: $what:literal, $pattern:expr, $check:path) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl $crate::shape::TextValue for $name {
+            const WHAT: &'static str = $what;
+            const PATTERN: Option<&'static str> = $pattern;
+
+            fn read(text: &str) -> Result<Self, $crate::shape::Complaint> {
+                $check(text).map(|()| $name(text.to_owned()))
+            }
+        }
+    };
+}
+use checked_text;
+
+/// Shortens text from a file for use inside a message.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut shown: String = text.chars().take(60).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}

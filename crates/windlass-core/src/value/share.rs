@@ -1,0 +1,42 @@
+//! A part of a group: a percentage or a count.
+
+use std::fmt;
+
+use super::quoted;
+use crate::shape::{Complaint, TextValue};
+
+/// How many of a group: `10%` or `3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// So many percent, rounded up to at least one.
+    Percent(u8),
+    /// So many.
+    Count(u32),
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Share::Percent(percent) => write!(f, "{percent}%"),
+            Share::Count(count) => write!(f, "{count}"),
+        }
+    }
+}
+
+impl TextValue for Share {
+    const WHAT: &'static str = "a count or a percentage";
+    const PATTERN: Option<&'static str> = Some("^[0-9]{1,5}%?$");
+
+    fn read(text: &str) -> Result<Self, Complaint> {
+        let share = match text.strip_suffix('%') {
+            Some(percent) => {
+                percent.parse().ok().filter(|percent| (1..=100).contains(percent)).map(Share::Percent)
+            }
+            None => text.parse().ok().filter(|count| (1..=99_999).contains(count)).map(Share::Count),
+        };
+        share.ok_or_else(|| {
+            Complaint::value(format!("{} is neither a count nor a percentage", quoted(text)))
+                .help("write it like `10%` (1% to 100%) or `3` (at least 1)")
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! Text → [`Tree`]: YAML with places and nothing else.
+//!
+//! This is the only module that knows a YAML parser. It reads hostile bytes: every limit is checked while reading, so
+//! memory stays in proportion to the file, and nothing here recurses over input. It knows no field names.
+
+mod build;
+mod scalar;
+mod tree;
+
+pub use build::parse;
+pub use scalar::Scalar;
+pub use tree::{Content, Entries, Items, NodeRef, Style, Tree};
+
+/// A file may hold 1 MiB: more is binary data by accident, and the limit bounds the work one file can cause.
+pub const MAX_FILE_BYTES: usize = 1 << 20;
+
+/// Values may be nested this deep. Real fleets need fewer than ten levels; every consumer of a tree may recurse.
+pub const MAX_DEPTH: usize = 64;
+
+/// What a file may grow to when its aliases are followed. A 1 MiB file without aliases stays below this.
+pub const MAX_EXPANDED_NODES: u32 = 1_000_000;

@@ -1,0 +1,184 @@
+//! The tree itself: nodes in one arena, aliases shared rather than copied.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::Scalar;
+
+/// One YAML document. Nodes are shared where the text used an alias, so following children can visit a node twice.
+#[derive(Debug, Default)]
+pub struct Tree<'s> {
+    pub(super) nodes: Vec<Node<'s>>,
+    pub(super) children: Vec<u32>,
+    pub(super) root: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Node<'s> {
+    pub(super) content: Stored<'s>,
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+#[derive(Debug)]
+pub(super) enum Stored<'s> {
+    Scalar(Cow<'s, str>, Style),
+    Sequence(Style, Range<u32>),
+    Mapping(Style, Range<u32>),
+}
+
+/// How a value was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// An unquoted scalar, whose meaning follows from its text.
+    Plain,
+    /// A quoted or block scalar, or one tagged `!!str`: always text.
+    Text,
+    /// A list or map in `[…]` or `{…}`.
+    Flow,
+    /// A list or map by indentation.
+    Block,
+}
+
+/// What a node holds.
+#[derive(Debug)]
+pub enum Content<'t> {
+    /// A single value.
+    Scalar(Scalar<'t>),
+    /// A list.
+    Sequence(Items<'t>),
+    /// A map, in the order of the text; keys are unique.
+    Mapping(Entries<'t>),
+}
+
+/// A node of a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeRef<'t> {
+    tree: &'t Tree<'t>,
+    id: u32,
+}
+
+impl<'s> Tree<'s> {
+    /// The document's value.
+    pub fn root<'t>(&'t self) -> NodeRef<'t>
+    where
+        's: 't,
+    {
+        NodeRef { tree: self, id: self.root }
+    }
+}
+
+impl<'t> NodeRef<'t> {
+    fn node(self) -> &'t Node<'t> {
+        &self.tree.nodes[self.id as usize]
+    }
+
+    /// Where the node is in the text, in bytes.
+    pub fn span(self) -> Range<usize> {
+        let node = self.node();
+        node.start as usize..node.end as usize
+    }
+
+    /// What the node holds.
+    pub fn content(self) -> Content<'t> {
+        match &self.node().content {
+            Stored::Scalar(text, Style::Plain) => Content::Scalar(Scalar::of_plain(text)),
+            Stored::Scalar(text, _) => Content::Scalar(Scalar::Text(text)),
+            Stored::Sequence(_, range) => Content::Sequence(Items { tree: self.tree, range: range.clone() }),
+            Stored::Mapping(_, range) => Content::Mapping(Entries { tree: self.tree, range: range.clone() }),
+        }
+    }
+
+    /// How the node was written.
+    pub fn style(self) -> Style {
+        match &self.node().content {
+            Stored::Scalar(_, style) | Stored::Sequence(style, _) | Stored::Mapping(style, _) => *style,
+        }
+    }
+
+    /// The text of a scalar as written (after unescaping), whatever it would mean untyped.
+    pub fn scalar_text(self) -> Option<&'t str> {
+        match &self.node().content {
+            Stored::Scalar(text, _) => Some(text),
+            Stored::Sequence(..) | Stored::Mapping(..) => None,
+        }
+    }
+
+    /// Whether the node is `null`, `~` or empty.
+    pub fn is_null(self) -> bool {
+        matches!(self.content(), Content::Scalar(Scalar::Null))
+    }
+
+    /// The entries of a map.
+    pub fn entries(self) -> Option<Entries<'t>> {
+        match self.content() {
+            Content::Mapping(entries) => Some(entries),
+            Content::Scalar(_) | Content::Sequence(_) => None,
+        }
+    }
+
+    /// The value under `key`, if this is a map that has it.
+    pub fn get(self, key: &str) -> Option<NodeRef<'t>> {
+        self.entries()?.find(|(found, _)| found.scalar_text() == Some(key)).map(|(_, value)| value)
+    }
+
+    /// The key node spelled `key`, if this is a map that has it.
+    pub fn key(self, key: &str) -> Option<NodeRef<'t>> {
+        self.entries()?.find(|(found, _)| found.scalar_text() == Some(key)).map(|(found, _)| found)
+    }
+
+    /// The item at `index`, if this is a list that long.
+    pub fn item(self, index: usize) -> Option<NodeRef<'t>> {
+        match self.content() {
+            Content::Sequence(mut items) => items.nth(index),
+            Content::Scalar(_) | Content::Mapping(_) => None,
+        }
+    }
+}
+
+/// The items of a list, in order.
+#[derive(Clone, Debug)]
+pub struct Items<'t> {
+    tree: &'t Tree<'t>,
+    range: Range<u32>,
+}
+
+impl<'t> Iterator for Items<'t> {
+    type Item = NodeRef<'t>;
+
+    fn next(&mut self) -> Option<NodeRef<'t>> {
+        let position = self.range.next()?;
+        Some(NodeRef { tree: self.tree, id: self.tree.children[position as usize] })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.range.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Items<'_> {}
+
+/// The entries of a map, in the order of the text. Keys are always scalars.
+#[derive(Clone, Debug)]
+pub struct Entries<'t> {
+    tree: &'t Tree<'t>,
+    range: Range<u32>,
+}
+
+impl<'t> Iterator for Entries<'t> {
+    type Item = (NodeRef<'t>, NodeRef<'t>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let key = self.range.next()?;
+        let value = self.range.next()?;
+        let node = |position: u32| NodeRef { tree: self.tree, id: self.tree.children[position as usize] };
+        Some((node(key), node(value)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let pairs = self.range.len() / 2;
+        (pairs, Some(pairs))
+    }
+}
+
+impl ExactSizeIterator for Entries<'_> {}

@@ -1,0 +1,1 @@
+//! Fleets made up for tests and benchmarks.
