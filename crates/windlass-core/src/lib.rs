@@ -9,10 +9,19 @@
 //! Nothing here waits, reads a file, asks the time or draws a random number: the same input gives the same bytes.
 //! Users' mistakes are collected as [`diagnostic::Diagnostic`]s, all of them, with their place.
 
+pub mod catalogue;
 pub mod code;
+pub mod desired;
 pub mod diagnostic;
+pub mod diff;
 pub mod digest;
+pub mod explain;
+mod graph;
+pub mod live;
+pub mod manifest;
+pub mod plan;
 pub mod resource;
+pub mod schema;
 pub mod secret;
 pub mod shape;
 pub mod value;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{At, Kind, LabelSelector, Reference, ResourceSpec};
-use crate::shape::{Settings, choice, record};
+use crate::shape::{Decoder, Settings, choice, record};
 use crate::value::{HttpsUrl, Name, Namespace, RepositoryPath, Share, Timeout, VariableName};
+use crate::yaml::NodeRef;
 
 record! {
     /// A bundle is a set of Kubernetes objects (plain manifests, a kustomization or a Helm chart) and the clusters
@@ -41,6 +42,13 @@ record! {
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
     }
+    check BundleSpec::check
+}
+
+impl BundleSpec {
+    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        decoder.exactly_one(node, &[("path", self.path.is_some()), ("chart", self.chart.is_some())])
+    }
 }
 
 record! {
@@ -68,6 +76,20 @@ record! {
         cluster_group: Option<Name> = None => "prod",
         /// All clusters with these labels.
         cluster_selector: Option<LabelSelector> = None => "{matchLabels: {env: prod}}",
+    }
+    check BundleTarget::check
+}
+
+impl BundleTarget {
+    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        decoder.exactly_one(
+            node,
+            &[
+                ("cluster", self.cluster.is_some()),
+                ("cluster_group", self.cluster_group.is_some()),
+                ("cluster_selector", self.cluster_selector.is_some()),
+            ],
+        )
     }
 }
 
@@ -145,6 +167,10 @@ impl ResourceSpec for BundleSpec {
         {
             visit(Reference::new(Kind::Cluster, cluster.as_str(), At::Field("rollout")));
         }
+    }
+
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath)) {
+        self.path.iter().chain(self.chart.iter().flat_map(|chart| &chart.values_files)).for_each(visit);
     }
 
     fn is_protected(&self) -> bool {

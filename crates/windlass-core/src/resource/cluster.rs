@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{Reference, ResourceSpec};
-use crate::shape::{choice, record};
+use crate::diagnostic::{Code, Finding};
+use crate::shape::{Decoder, Segment, choice, record};
 use crate::value::{LabelKey, LabelValue, Labels};
+use crate::yaml::NodeRef;
 
 record! {
     /// A cluster is a Kubernetes cluster with a Windlass agent in it.
@@ -81,6 +83,7 @@ record! {
         /// The values it is compared with, for `In` and `NotIn`.
         values: BTreeSet<LabelValue> = BTreeSet::new() => "[eu, us]",
     }
+    check LabelExpression::check
 }
 
 impl LabelSelector {
@@ -103,8 +106,19 @@ impl LabelExpression {
         }
     }
 
-    /// Whether the operator needs values.
-    pub(crate) fn needs_values(&self) -> bool {
-        matches!(self.operator, ExpressionOperator::In | ExpressionOperator::NotIn)
+    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        let needs_values = matches!(self.operator, ExpressionOperator::In | ExpressionOperator::NotIn);
+        let fits = needs_values != self.values.is_empty();
+        if !fits {
+            let word = self.operator.word();
+            let (message, help) = match needs_values {
+                true => (format!("`{word}` compares with `values`, and there are none"), "list the values"),
+                false => (format!("`{word}` takes no `values`"), "remove `values`, or use In or NotIn"),
+            };
+            let span = node.get("operator").unwrap_or(node).span();
+            let finding = Finding::new(Code::BadValue, span, message).help(help);
+            decoder.report_within(Segment::Key("operator"), finding);
+        }
+        fits
     }
 }

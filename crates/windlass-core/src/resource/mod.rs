@@ -33,12 +33,18 @@ pub use template::TemplateSpec;
 
 use crate::digest::Digest;
 use crate::shape::{Canonical, Decoder, Defaults, Record, RecordDescription, canonical_json};
+use crate::value::RepositoryPath;
 use crate::yaml::NodeRef;
 
 /// What a spec must tell beside its shape.
 pub trait ResourceSpec: Record {
     /// Calls `visit` for each resource this one needs. `name` is the resource's own name.
     fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>));
+
+    /// Calls `visit` for each path of the repository that must exist for this resource.
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath)) {
+        let _ = visit;
+    }
 
     /// Whether destroying it is refused.
     fn is_protected(&self) -> bool;
@@ -117,6 +123,11 @@ macro_rules! kinds {
             /// Calls `visit` for each resource this one needs.
             pub fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
                 match self { $(Spec::$kind(spec) => spec.references(name, visit)),* }
+            }
+
+            /// Calls `visit` for each path of the repository that must exist for this resource.
+            pub fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath)) {
+                match self { $(Spec::$kind(spec) => spec.repository_paths(visit)),* }
             }
 
             /// Whether destroying it is refused.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{At, Kind, Reference, ResourceSpec};
-use crate::shape::{Bounded, Settings, choice, record};
+use crate::shape::{Bounded, Decoder, Settings, choice, record};
 use crate::value::{AbsolutePath, FileMode, ModulePin, Name, RepositoryPath, SettingName, UnitName, Version};
+use crate::yaml::NodeRef;
 
 /// A module's weight. Wide enough for any scheme of tens and hundreds people already use.
 pub(crate) type Priority = Bounded<0, 1_000_000>;
@@ -82,6 +83,13 @@ record! {
         /// The group that owns the file.
         group: Name = root() => "root",
     }
+    check HostFile::check
+}
+
+impl HostFile {
+    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        decoder.exactly_one(node, &[("content", self.content.is_some()), ("source", self.source.is_some())])
+    }
 }
 
 record! {
@@ -107,6 +115,14 @@ impl ResourceSpec for ModuleSpec {
         for (index, pin) in self.depends_on.iter().enumerate() {
             visit(Reference::new(Kind::Module, pin.name.as_str(), At::Item("depends_on", index)));
         }
+    }
+
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath)) {
+        self.host
+            .iter()
+            .flat_map(|host| host.files.values())
+            .filter_map(|file| file.source.as_ref())
+            .for_each(visit);
     }
 
     fn is_protected(&self) -> bool {

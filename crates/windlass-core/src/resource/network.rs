@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{At, Kind, Reference, ResourceSpec, member_name};
-use crate::shape::{choice, record};
-use crate::value::{Address, Cidr, Endpoint, Hostname};
+use crate::diagnostic::{Code, Finding};
+use crate::shape::{Decoder, Segment, choice, record};
+use crate::value::{Address, Cidr, Endpoint, Hostname, quoted};
+use crate::yaml::NodeRef;
 
 choice! {
     /// How peers learn where to send traffic.
@@ -75,6 +77,24 @@ record! {
         address: Option<Address> = None => "fd12:3456:789a::100",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
+    }
+    check VirtualIpSpec::check
+}
+
+impl VirtualIpSpec {
+    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        let mut seen = BTreeSet::from([&self.primary_holder]);
+        let doubled = self.failover_holders.iter().position(|holder| !seen.insert(holder));
+        if let Some(index) = doubled {
+            let item = node.get("failover_holders").and_then(|holders| holders.item(index));
+            let message =
+                format!("{} already holds this address", quoted(self.failover_holders[index].as_str()));
+            let finding = Finding::new(Code::BadValue, item.unwrap_or(node).span(), message);
+            decoder.within(Segment::Key("failover_holders"), |decoder| {
+                decoder.report_within(Segment::Index(index), finding.help("name each holder once"));
+            });
+        }
+        doubled.is_none()
     }
 }
 

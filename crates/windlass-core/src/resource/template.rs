@@ -1,8 +1,12 @@
 //! Templates: what a machine is made of.
 
+use std::collections::BTreeSet;
+
 use super::{At, Kind, Reference, ResourceSpec};
-use crate::shape::{Settings, record};
-use crate::value::{ModulePin, Name};
+use crate::diagnostic::{Code, Finding};
+use crate::shape::{Decoder, Segment, Settings, record};
+use crate::value::{ModulePin, Name, quoted};
+use crate::yaml::NodeRef;
 
 record! {
     /// A template says which platform a machine runs and which modules make it up. Nodes are built from templates.
@@ -25,6 +29,33 @@ record! {
         metadata: Settings = Settings::default() => "{purpose: edge-cdn}",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
+    }
+    check TemplateSpec::check
+}
+
+impl TemplateSpec {
+    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        let one_platform = self.node_platform.is_none() || self.node_platform_id.is_none();
+        if !one_platform {
+            let span = node.key("node_platform_id").map_or(node.span(), NodeRef::span);
+            let message = "`node_platform` and `node_platform_id` exclude each other";
+            let finding = Finding::new(Code::ConflictingKeys, span, message).help("keep one of them");
+            decoder.report_within(Segment::Key("node_platform_id"), finding);
+        }
+        let mut seen = BTreeSet::new();
+        let doubled = self.modules.iter().position(|pin| !seen.insert(pin.name.as_str()));
+        if let Some(index) = doubled {
+            let item = node.get("modules").and_then(|modules| modules.item(index));
+            let message = format!(
+                "the module {} stands twice in this template",
+                quoted(self.modules[index].name.as_str())
+            );
+            let finding = Finding::new(Code::BadValue, item.unwrap_or(node).span(), message);
+            decoder.within(Segment::Key("modules"), |decoder| {
+                decoder.report_within(Segment::Index(index), finding.help("keep one of the two"));
+            });
+        }
+        one_platform && doubled.is_none()
     }
 }
 

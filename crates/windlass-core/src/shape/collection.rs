@@ -158,9 +158,7 @@ impl<K: TextValue + Ord, V: Shape> Shape for BTreeMap<K, V> {
                 let read_key = match K::read(text) {
                     Ok(read) => Some(read),
                     Err(complaint) => {
-                        let mut finding = Finding::new(complaint.code, key.span(), complaint.message);
-                        finding.help = complaint.help;
-                        decoder.report(finding);
+                        decoder.complain(key, complaint);
                         None
                     }
                 };

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Beside, Unknown};
+use super::{Beside, Complaint, Unknown};
 use crate::diagnostic::{Code, Finding};
 use crate::secret;
 use crate::value::quoted;
-use crate::yaml::{Content, NodeRef, Scalar};
+use crate::yaml::{Content, Entries, NodeRef, Scalar};
 
 /// A step into a value.
 #[derive(Clone, Copy, Debug)]
@@ -70,11 +70,35 @@ impl<'t> Decoder<'t> {
         path_text(self.path.iter().copied())
     }
 
-    /// The entries of a map, or a report that this is none.
-    pub fn mapping(&mut self, node: NodeRef<'t>) -> Option<crate::yaml::Entries<'t>> {
+    /// The entries of a map, or a report that this is none. Nothing at all is an empty map.
+    pub fn mapping(&mut self, node: NodeRef<'t>) -> Option<Entries<'t>> {
         match node.content() {
             Content::Mapping(entries) => Some(entries),
+            Content::Scalar(Scalar::Null) => Some(Entries::none(node)),
             Content::Scalar(_) | Content::Sequence(_) => self.wrong_type(node, "a map"),
+        }
+    }
+
+    /// Checks that exactly one of these keys is given, and reports otherwise.
+    pub fn exactly_one(&mut self, node: NodeRef<'t>, keys: &[(&'static str, bool)]) -> bool {
+        let given: Vec<&str> = keys.iter().filter(|(_, given)| *given).map(|(key, _)| *key).collect();
+        let known: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+        let words = known.join("`, `");
+        match given.as_slice() {
+            [_] => true,
+            [] => {
+                let finding =
+                    Finding::new(Code::MissingKey, first_byte(node), format!("one of `{words}` is missing"));
+                self.report(finding.help("give exactly one of them"));
+                false
+            }
+            [_, second, ..] => {
+                let span = node.key(second).map_or(node.span(), NodeRef::span);
+                let finding =
+                    Finding::new(Code::ConflictingKeys, span, format!("`{words}` exclude each other"));
+                self.report_within(Segment::Key(second), finding.help("keep exactly one of them"));
+                false
+            }
         }
     }
 
@@ -117,6 +141,13 @@ impl<'t> Decoder<'t> {
         None
     }
 
+    /// Reports a text that its grammar does not accept.
+    pub fn complain(&mut self, node: NodeRef<'t>, complaint: Complaint) {
+        let mut finding = Finding::new(complaint.code, node.span(), complaint.message);
+        finding.help = complaint.help;
+        self.report(finding);
+    }
+
     /// Reports a key that does not belong here, with the nearest one that does.
     pub fn check_unknown_key(&mut self, key: NodeRef<'t>, known: &[&'static str], beside: Beside) {
         let text = key.scalar_text().unwrap_or_default();
@@ -143,11 +174,8 @@ impl<'t> Decoder<'t> {
 
     /// Reports a required key that is not there.
     pub fn missing_key(&mut self, node: NodeRef<'t>, key: &'static str) {
-        let span = node.span();
-        // The first line of the map is enough of a place; the whole map would drown the message.
-        let place = span.start..(span.start + 1).min(span.end).max(span.start);
         self.report(
-            Finding::new(Code::MissingKey, place, format!("`{key}` is missing"))
+            Finding::new(Code::MissingKey, first_byte(node), format!("`{key}` is missing"))
                 .help(format!("add `{key}: …` here")),
         );
     }
@@ -162,6 +190,12 @@ impl<'t> Decoder<'t> {
             None => format!("allowed: {allowed}"),
         }));
     }
+}
+
+/// Where a map begins: enough of a place for what is not there; the whole map would drown the message.
+fn first_byte(node: NodeRef<'_>) -> std::ops::Range<usize> {
+    let span = node.span();
+    span.start..(span.start + 1).min(span.end).max(span.start)
 }
 
 /// A path as people write it: `nodes[2].labels.tier`, with quotes around keys that need them.

@@ -13,6 +13,7 @@
 ///         /// A key that is not a Rust name.
 ///         match_labels "matchLabels": Labels = Labels::new() => "{env: prod}",
 ///     }
+///     check NodeSpec::check                                       // optional: what one field alone cannot tell
 /// }
 /// ```
 macro_rules! record {
@@ -24,6 +25,7 @@ macro_rules! record {
                 $field:ident $($key:literal)? : $type:ty $(= $default:expr)? => $example:literal,
             )*
         }
+        $(check $check:path)?
     ) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +95,11 @@ macro_rules! record {
                 if !sound {
                     return None;
                 }
-                Some($name { $($field: $field?,)* })
+                let record = $name { $($field: $field?,)* };
+                $(if !$check(&record, node, decoder) {
+                    return None;
+                })?
+                Some(record)
             }
 
             fn description() -> $crate::shape::RecordDescription {

@@ -22,6 +22,7 @@ pub use free::Settings;
 pub use text::{Complaint, TextValue};
 
 pub(crate) use canonical::sorted_order;
+pub(crate) use decode::path_text;
 pub(crate) use macros::{choice, record};
 
 use crate::yaml::NodeRef;

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::{Canonical, Decoder, Description, Shape};
-use crate::diagnostic::{Code, Finding};
+use crate::diagnostic::Code;
 use crate::yaml::NodeRef;
 
 /// Why a text was not accepted.
@@ -52,9 +52,7 @@ impl<T: TextValue> Shape for T {
         match T::read(text) {
             Ok(value) => Some(value),
             Err(complaint) => {
-                let mut finding = Finding::new(complaint.code, node.span(), complaint.message);
-                finding.help = complaint.help;
-                decoder.report(finding);
+                decoder.complain(node, complaint);
                 None
             }
         }

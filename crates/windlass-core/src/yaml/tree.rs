@@ -73,6 +73,11 @@ impl<'t> NodeRef<'t> {
         &self.tree.nodes[self.id as usize]
     }
 
+    /// A number that tells the node from every other of its tree.
+    pub fn id(self) -> usize {
+        self.id as usize
+    }
+
     /// Where the node is in the text, in bytes.
     pub fn span(self) -> Range<usize> {
         let node = self.node();
@@ -151,6 +156,11 @@ impl<'t> Iterator for Items<'t> {
         Some(NodeRef { tree: self.tree, id: self.tree.children[position as usize] })
     }
 
+    fn nth(&mut self, count: usize) -> Option<NodeRef<'t>> {
+        let position = self.range.nth(count)?;
+        Some(NodeRef { tree: self.tree, id: self.tree.children[position as usize] })
+    }
+
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.range.size_hint()
     }
@@ -163,6 +173,13 @@ impl ExactSizeIterator for Items<'_> {}
 pub struct Entries<'t> {
     tree: &'t Tree<'t>,
     range: Range<u32>,
+}
+
+impl<'t> Entries<'t> {
+    /// No entries, for a node that stands for an empty map.
+    pub fn none(node: NodeRef<'t>) -> Entries<'t> {
+        Entries { tree: node.tree, range: 0..0 }
+    }
 }
 
 impl<'t> Iterator for Entries<'t> {

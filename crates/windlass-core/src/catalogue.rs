@@ -1,0 +1,86 @@
+//! What every account starts with: node platforms and a few modules, so that a first fleet works as it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use crate::manifest::{FileManifest, Role, read_file};
+use crate::resource::{Kind, ResourceMap, Spec};
+use crate::value::{Lifecycle, Version};
+
+/// The platforms every account knows.
+pub const PLATFORMS: &[&str] = &[
+    "debian-12-amd64",
+    "debian-12-arm64",
+    "debian-13-amd64",
+    "debian-13-arm64",
+    "ubuntu-22.04-amd64",
+    "ubuntu-22.04-arm64",
+    "ubuntu-24.04-amd64",
+    "ubuntu-24.04-arm64",
+];
+
+/// The built-in modules, written in our own format.
+pub static MODULES: LazyLock<FileManifest> =
+    LazyLock::new(|| read_file("catalogue.yaml", include_bytes!("catalogue.yaml"), Role::Included));
+
+/// What is known to exist beside the files being read.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Node platforms, by name.
+    pub platforms: BTreeSet<String>,
+    /// Resources that exist in Windlass.
+    pub resources: ResourceMap<()>,
+    /// Versions of modules that exist in Windlass.
+    pub versions: BTreeMap<String, KnownVersions>,
+}
+
+/// The versions of one module.
+#[derive(Clone, Debug, Default)]
+pub struct KnownVersions {
+    /// Each with where it is in its life.
+    pub versions: Vec<(Version, Lifecycle)>,
+    /// Whether there can be no others: true on a server, false offline.
+    pub complete: bool,
+}
+
+impl Known {
+    /// The catalogue alone: all that can be known offline.
+    pub fn offline() -> Known {
+        let mut known = Known {
+            platforms: PLATFORMS.iter().map(|platform| (*platform).to_owned()).collect(),
+            resources: ResourceMap::default(),
+            versions: BTreeMap::new(),
+        };
+        for declaration in &MODULES.declarations {
+            known.resources.insert(declaration.key.clone(), ());
+            if let Spec::Module(module) = declaration.spec.as_ref() {
+                let versions =
+                    module.version.iter().map(|version| (version.clone(), Lifecycle::Live)).collect();
+                known
+                    .versions
+                    .insert(declaration.key.name.clone(), KnownVersions { versions, complete: false });
+            }
+        }
+        known
+    }
+
+    /// Whether a resource exists in Windlass.
+    pub fn has(&self, kind: Kind, name: &str) -> bool {
+        self.resources.contains(kind, name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_modules_are_sound_and_are_those_the_documents_use() {
+        assert_eq!(MODULES.diagnostics, []);
+        let names: Vec<&str> =
+            MODULES.declarations.iter().map(|declared| declared.key.name.as_str()).collect();
+        assert_eq!(names, ["system-base", "security-hardening", "chrony", "nginx"]);
+        let has_content = |spec: &Spec| matches!(spec, Spec::Module(module) if module.host.is_some());
+        assert!(MODULES.declarations.iter().all(|declared| has_content(&declared.spec)));
+    }
+}

@@ -1,0 +1,43 @@
+//! What git says the fleet should be: the result of reading, the input of comparing.
+
+use std::sync::Arc;
+
+use crate::digest::Digest;
+use crate::manifest::{Origin, ProviderConfig};
+use crate::resource::{ResourceMap, Spec};
+
+/// A whole fleet as its files declare it.
+#[derive(Clone, Debug, Default)]
+pub struct Desired {
+    /// The account the files name.
+    pub account: String,
+    /// Every resource.
+    pub resources: ResourceMap<Declared>,
+    /// Shown, never applied.
+    pub provider_configs: Vec<ProviderConfig>,
+}
+
+/// One resource as it should be.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// What it should be, defaults filled in.
+    pub spec: Arc<Spec>,
+    /// The digest of the spec.
+    pub digest: Digest,
+    /// Which of the fleet's files declares it.
+    pub file: usize,
+    /// Where in that file.
+    pub origin: Origin,
+}
+
+impl Desired {
+    /// The digest of the whole fleet: the same whatever the files are called, in whatever order and form they
+    /// declare things.
+    pub fn digest(&self) -> Digest {
+        let mut parts: Vec<&[u8]> = vec![self.account.as_bytes()];
+        for (kind, name, declared) in self.resources.iter() {
+            parts.extend([kind.slug().as_bytes(), name.as_bytes(), declared.digest.as_bytes()]);
+        }
+        Digest::of_parts(parts)
+    }
+}

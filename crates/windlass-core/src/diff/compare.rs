@@ -1,0 +1,174 @@
+//! Which resources differ, and why.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::fields::{FieldChange, field_changes, hide_secrets};
+use crate::code::Code;
+use crate::desired::Desired;
+use crate::diagnostic::Diagnostic;
+use crate::digest::Digest;
+use crate::live::{Live, LiveResource, Owner};
+use crate::resource::{ResourceKey, Spec};
+use crate::shape::Defaults;
+use crate::value::quoted;
+
+/// What is done to a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// It comes to be.
+    Create,
+    /// It becomes different, or is adopted as it is.
+    Update,
+    /// It ceases to be.
+    Destroy,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Action::Create => "create",
+            Action::Update => "update",
+            Action::Destroy => "destroy",
+        })
+    }
+}
+
+/// Why a resource changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    /// The files declare it and it is not live.
+    Declared,
+    /// The files declare it differently.
+    Edited,
+    /// It is live, nobody owned it, and now these files declare it.
+    Adopted,
+    /// These files owned it and declare it no longer.
+    Removed,
+}
+
+impl Cause {
+    /// What is done about it.
+    pub const fn action(self) -> Action {
+        match self {
+            Cause::Declared => Action::Create,
+            Cause::Edited | Cause::Adopted => Action::Update,
+            Cause::Removed => Action::Destroy,
+        }
+    }
+}
+
+/// One difference between desired and live.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Which resource.
+    pub key: ResourceKey,
+    /// Why it changes.
+    pub cause: Cause,
+    /// What it is now.
+    pub before: Option<Arc<Spec>>,
+    /// The digest of what it is now: what an approval was given against.
+    pub base: Option<Digest>,
+    /// What it shall be.
+    pub after: Option<Arc<Spec>>,
+    /// The digest of what it shall be: what an approval was given for.
+    pub desired: Option<Digest>,
+}
+
+impl Change {
+    /// What is done.
+    pub fn action(&self) -> Action {
+        self.cause.action()
+    }
+
+    /// The fields that differ, defaults filled in on both sides, secrets hidden. Only for updates: a created or
+    /// destroyed resource differs as a whole.
+    pub fn fields(&self) -> Vec<FieldChange> {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => {
+                field_changes(&before.to_json(Defaults::Fill), &after.to_json(Defaults::Fill))
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The spec that is created, updated to or destroyed, without defaults, secrets hidden.
+    pub fn payload(&self) -> Value {
+        let spec = self.after.as_ref().or(self.before.as_ref());
+        spec.map_or(Value::Null, |spec| hide_secrets(spec.to_json(Defaults::Omit)))
+    }
+}
+
+/// All differences of one repository.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// In key order. Ordering for apply is the plan's business.
+    pub changes: Vec<Change>,
+    /// Resources that may not be changed from here.
+    pub problems: Vec<Diagnostic>,
+    /// How many live resources the repository owns.
+    pub owned: usize,
+    /// How many declared resources are as they should be.
+    pub unchanged: usize,
+}
+
+/// Compares what a repository declares with what is live.
+pub fn compare(desired: &Desired, live: &Live, repository: &Owner) -> Comparison {
+    let mut comparison = Comparison::default();
+    for (kind, name, declared) in desired.resources.iter() {
+        let key = || ResourceKey::new(kind, name);
+        let current = live.resources.get(kind, name);
+        let cause = match current {
+            None => Cause::Declared,
+            Some(current) if current.owner == *repository && current.digest == declared.digest => {
+                comparison.unchanged += 1;
+                continue;
+            }
+            Some(current) if current.owner == *repository => Cause::Edited,
+            Some(current) if current.owner == Owner::Nobody => Cause::Adopted,
+            Some(current) => {
+                comparison.problems.push(owned_elsewhere(&key(), current));
+                continue;
+            }
+        };
+        comparison.changes.push(Change {
+            key: key(),
+            cause,
+            before: current.map(|current| Arc::clone(&current.spec)),
+            base: current.map(|current| current.digest),
+            after: Some(Arc::clone(&declared.spec)),
+            desired: Some(declared.digest),
+        });
+    }
+    for (kind, name, current) in live.resources.iter().filter(|(_, _, current)| current.owner == *repository)
+    {
+        comparison.owned += 1;
+        if !desired.resources.contains(kind, name) {
+            comparison.changes.push(Change {
+                key: ResourceKey::new(kind, name),
+                cause: Cause::Removed,
+                before: Some(Arc::clone(&current.spec)),
+                base: Some(current.digest),
+                after: None,
+                desired: None,
+            });
+        }
+    }
+    comparison.changes.sort_by(|a, b| a.key.cmp(&b.key));
+    comparison
+}
+
+fn owned_elsewhere(key: &ResourceKey, current: &LiveResource) -> Diagnostic {
+    let owner = match &current.owner {
+        Owner::Nobody => "nobody".to_owned(),
+        Owner::Repository(name) => format!("the repository {}", quoted(name)),
+    };
+    let message = format!("the {} {} is owned by {owner}", key.kind, quoted(&key.name));
+    Diagnostic::without_place(Code::OwnedElsewhere, key.to_string(), message)
+        .help("declare it in one repository only; remove it there first to move it here")
+}

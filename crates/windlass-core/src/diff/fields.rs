@@ -1,0 +1,113 @@
+//! Which fields of a resource differ.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::secret;
+use crate::shape::{Segment, path_text};
+
+/// One field that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FieldChange {
+    /// Which field, e.g. `labels.tier`.
+    pub path: String,
+    /// What it is now; null when it is not set.
+    pub before: Value,
+    /// What it shall be; null when it shall not be set.
+    pub after: Value,
+}
+
+/// The fields that differ between two complete specs, in path order, secrets hidden.
+pub(super) fn field_changes(before: &Value, after: &Value) -> Vec<FieldChange> {
+    let mut changes = Vec::new();
+    collect(before, after, &mut Vec::new(), &mut changes);
+    changes
+}
+
+fn collect<'v>(before: &'v Value, after: &'v Value, path: &mut Vec<&'v str>, changes: &mut Vec<FieldChange>) {
+    if before == after {
+        return;
+    }
+    if let (Value::Object(left), Value::Object(right)) = (before, after) {
+        let mut keys: Vec<&String> = left.keys().chain(right.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        for key in keys {
+            path.push(key);
+            collect(
+                left.get(key).unwrap_or(&Value::Null),
+                right.get(key).unwrap_or(&Value::Null),
+                path,
+                changes,
+            );
+            path.pop();
+        }
+        return;
+    }
+    let is_secret = path.iter().any(|key| secret::looks_secret(key));
+    let shown = |value: &Value| match value {
+        Value::Null => Value::Null,
+        _ if is_secret => Value::String(secret::HIDDEN.to_owned()),
+        other => hide_secrets(other.clone()),
+    };
+    changes.push(FieldChange {
+        path: path_text(path.iter().map(|key| Segment::Key(key))),
+        before: shown(before),
+        after: shown(after),
+    });
+}
+
+/// A value with everything under secret-looking keys replaced.
+pub fn hide_secrets(value: Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(map.into_iter().map(hide_entry).collect::<Map<_, _>>()),
+        Value::Array(items) => Value::Array(items.into_iter().map(hide_secrets).collect()),
+        Value::String(text) if secret::is_private_key(&text) => Value::String(secret::HIDDEN.to_owned()),
+        other => other,
+    }
+}
+
+fn hide_entry((key, value): (String, Value)) -> (String, Value) {
+    let is_literal = match &value {
+        Value::Null | Value::Bool(_) => false,
+        Value::String(text) => secret::is_literal(text),
+        _ => true,
+    };
+    let value = match is_literal && secret::looks_secret(&key) {
+        true => Value::String(secret::HIDDEN.to_owned()),
+        false => hide_secrets(value),
+    };
+    (key, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_differs_is_told_and_secrets_are_not() {
+        let before =
+            json!({"region": "eu", "labels": {"tier": "edge"}, "config": {"db_password": "one", "port": 1}});
+        let after = json!({"region": "us", "labels": {}, "config": {"db_password": "two", "port": 1}});
+        let changes = field_changes(&before, &after);
+        let told: Vec<(&str, &Value, &Value)> =
+            changes.iter().map(|change| (change.path.as_str(), &change.before, &change.after)).collect();
+        assert_eq!(
+            told,
+            [
+                ("config.db_password", &json!("(hidden)"), &json!("(hidden)")),
+                ("labels.tier", &json!("edge"), &json!(null)),
+                ("region", &json!("eu"), &json!("us")),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_reference_to_a_secret_is_not_a_secret() {
+        let value = json!({"password": "vault:db#password", "token": "abc", "list": [{"api_key": "x"}]});
+        let hidden =
+            json!({"password": "vault:db#password", "token": "(hidden)", "list": [{"api_key": "(hidden)"}]});
+        assert_eq!(hide_secrets(value), hidden);
+    }
+}

@@ -1,0 +1,10 @@
+//! Desired × live → changes.
+//!
+//! The only place that decides what differs and who may change it. It knows nothing of order or approval. Digests
+//! decide whether two specs differ, so comparing costs nothing for what stayed the same.
+
+mod compare;
+mod fields;
+
+pub use compare::{Action, Cause, Change, Comparison, compare};
+pub use fields::{FieldChange, hide_secrets};

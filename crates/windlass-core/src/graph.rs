@@ -1,0 +1,115 @@
+//! What must come before what, on numbered things.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// A directed graph over `0..n`. Numbers are priorities: among things that may come next, the smallest does.
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
+    after: Vec<Vec<u32>>,
+    waiting_for: Vec<u32>,
+}
+
+impl Graph {
+    pub(crate) fn new(count: usize) -> Graph {
+        Graph { after: vec![Vec::new(); count], waiting_for: vec![0; count] }
+    }
+
+    /// Says that one thing must come before another.
+    pub(crate) fn put_before(&mut self, first: usize, then: usize) {
+        self.after[first].push(number(then));
+        self.waiting_for[then] += 1;
+    }
+
+    /// A total order that respects every edge, or every circle that makes one impossible.
+    pub(crate) fn sort(&self) -> Result<Vec<usize>, Vec<Vec<usize>>> {
+        let mut waiting_for = self.waiting_for.clone();
+        let mut ready: BinaryHeap<Reverse<u32>> = (0..number(self.after.len()))
+            .filter(|node| waiting_for[*node as usize] == 0)
+            .map(Reverse)
+            .collect();
+        let mut order = Vec::with_capacity(self.after.len());
+        while let Some(Reverse(node)) = ready.pop() {
+            order.push(node as usize);
+            for next in &self.after[node as usize] {
+                waiting_for[*next as usize] -= 1;
+                if waiting_for[*next as usize] == 0 {
+                    ready.push(Reverse(*next));
+                }
+            }
+        }
+        if order.len() == self.after.len() {
+            return Ok(order);
+        }
+        let left: BTreeSet<u32> =
+            (0..number(self.after.len())).filter(|node| waiting_for[*node as usize] > 0).collect();
+        Err(self.circles(left))
+    }
+
+    /// One circle for each knot among the things that could not be ordered.
+    fn circles(&self, mut left: BTreeSet<u32>) -> Vec<Vec<usize>> {
+        let mut circles = Vec::new();
+        while let Some(start) = left.first().copied() {
+            let mut path = vec![start];
+            let mut on_path = BTreeSet::from([start]);
+            // Following edges among what is left either closes a circle or runs out, and then the end was none.
+            loop {
+                let last = path[path.len() - 1];
+                let next = self.after[last as usize].iter().copied().find(|next| left.contains(next));
+                match next {
+                    Some(next) if on_path.contains(&next) => {
+                        let begin = path.iter().position(|node| *node == next).unwrap_or(0);
+                        let circle = rotate_to_smallest(&path[begin..]);
+                        for node in &circle {
+                            left.remove(&number(*node));
+                        }
+                        circles.push(circle);
+                        break;
+                    }
+                    Some(next) => {
+                        path.push(next);
+                        on_path.insert(next);
+                    }
+                    None => {
+                        left.remove(&last);
+                        break;
+                    }
+                }
+            }
+        }
+        circles
+    }
+}
+
+fn rotate_to_smallest(circle: &[u32]) -> Vec<usize> {
+    let smallest =
+        circle.iter().enumerate().min_by_key(|(_, node)| **node).map_or(0, |(position, _)| position);
+    circle[smallest..].iter().chain(&circle[..smallest]).map(|node| *node as usize).collect()
+}
+
+/// Resource counts are limited to far below 2^32.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_that_may_come_next_comes_next() {
+        let mut graph = Graph::new(5);
+        graph.put_before(4, 0);
+        graph.put_before(3, 1);
+        assert_eq!(graph.sort().unwrap(), [2, 3, 1, 4, 0]);
+    }
+
+    #[test]
+    fn every_knot_is_told_once_beginning_with_its_smallest() {
+        let mut graph = Graph::new(7);
+        for (first, then) in [(2, 0), (0, 1), (1, 2), (5, 4), (4, 5), (1, 3), (6, 6)] {
+            graph.put_before(first, then);
+        }
+        assert_eq!(graph.sort().unwrap_err(), [vec![0, 1, 2], vec![4, 5], vec![6]]);
+    }
+}

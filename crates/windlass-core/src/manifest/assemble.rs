@@ -1,0 +1,364 @@
+//! Files → fleet: joining what the files declare and checking what needs more than one declaration.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::check;
+use super::file::FileManifest;
+use super::locate::{Origin, Part, Places};
+use super::{MAX_FILES, MAX_RESOURCES, MAX_TOTAL_BYTES};
+use crate::catalogue::Known;
+use crate::code::Code;
+use crate::desired::{Declared, Desired};
+use crate::diagnostic::{self, Diagnostic, Finding};
+use crate::digest::Digest;
+use crate::resource::{At, Kind, ResourceKey, ResourceMap};
+use crate::value::quoted;
+
+/// What reading depends on beside the files.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The names the repository's account answers to (its id and its name), if there is one.
+    pub account: Option<Vec<String>>,
+    /// What exists beside the files.
+    pub known: Known,
+}
+
+impl Context {
+    /// Without a server: any account, and only the built-in catalogue is known.
+    pub fn offline() -> Context {
+        Context { account: None, known: Known::offline() }
+    }
+
+    pub(super) fn digest(&self) -> Digest {
+        let mut parts: Vec<&[u8]> = Vec::new();
+        for name in self.account.iter().flatten() {
+            parts.extend([b"account".as_slice(), name.as_bytes()]);
+        }
+        for platform in &self.known.platforms {
+            parts.extend([b"platform".as_slice(), platform.as_bytes()]);
+        }
+        for (kind, name, ()) in self.known.resources.iter() {
+            parts.extend([kind.slug().as_bytes(), name.as_bytes()]);
+        }
+        for (name, known) in &self.known.versions {
+            parts.extend([
+                b"versions".as_slice(),
+                name.as_bytes(),
+                if known.complete { b"all" } else { b"some" },
+            ]);
+            for (version, state) in &known.versions {
+                parts.extend([version.as_str().as_bytes(), state.word().as_bytes()]);
+            }
+        }
+        Digest::of_parts(parts)
+    }
+}
+
+/// A fleet as it was read: what it should be, everything wrong with it, and the files for excerpts.
+#[derive(Debug)]
+pub struct Fleet {
+    /// What the fleet should be. Only to be planned with when [`Fleet::has_errors`] is false.
+    pub desired: Desired,
+    /// Every problem, sorted by place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The files, root first.
+    pub files: Vec<Arc<FileManifest>>,
+}
+
+/// Joins the files of a fleet; the first is fleet.yaml itself.
+pub fn assemble(files: Vec<Arc<FileManifest>>, context: &Context) -> Fleet {
+    let mut assembly = Assembly::new(files);
+    assembly.check_limits();
+    assembly.join();
+    assembly.check_account(context);
+    assembly.check_includes();
+    check::references(&mut assembly, &context.known);
+    check::pins(&mut assembly, &context.known);
+    check::templates(&mut assembly, &context.known);
+    check::networks(&mut assembly);
+    check::cluster_groups(&mut assembly);
+    assembly.finish()
+}
+
+/// The fleet while it is put together.
+pub(super) struct Assembly {
+    pub(super) desired: Desired,
+    pub(super) unsound: ResourceMap<()>,
+    files: Vec<Arc<FileManifest>>,
+    diagnostics: Vec<Diagnostic>,
+    duplicates: Vec<Duplicate>,
+    remarks: Vec<Remark>,
+}
+
+/// A resource declared twice: in which file and where, both times.
+struct Duplicate {
+    key: ResourceKey,
+    first: (usize, Origin),
+    second: (usize, Origin),
+}
+
+/// A problem with a part of a declaration, before its place is looked up.
+#[derive(Debug)]
+pub(super) struct Remark {
+    pub(super) code: Code,
+    pub(super) key: ResourceKey,
+    pub(super) at: At,
+    /// What the part says, to find it again.
+    pub(super) text: String,
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+impl Assembly {
+    fn new(files: Vec<Arc<FileManifest>>) -> Assembly {
+        let diagnostics = files.iter().flat_map(|file| file.diagnostics.iter().cloned()).collect();
+        let unsound =
+            files.iter().flat_map(|file| file.unsound.iter().cloned()).map(|key| (key, ())).collect();
+        Assembly {
+            desired: Desired::default(),
+            unsound,
+            files,
+            diagnostics,
+            duplicates: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    pub(super) fn remark(&mut self, remark: Remark) {
+        self.remarks.push(remark);
+    }
+
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn root_path(&self) -> String {
+        self.files.first().map(|file| file.path.clone()).unwrap_or_default()
+    }
+
+    fn check_limits(&mut self) {
+        let root = self.root_path();
+        let total: usize = self.files.iter().map(|file| file.text.len()).sum();
+        if total > MAX_TOTAL_BYTES {
+            let message = format!("the fleet's files have {total} bytes together, more than 64 MiB");
+            self.report(
+                Diagnostic::with_file(Code::FilesTooLarge, &root, message)
+                    .help("split the fleet over repositories"),
+            );
+        }
+        if self.files.len() > MAX_FILES {
+            let message = format!("the fleet has {} files, more than {MAX_FILES}", self.files.len());
+            self.report(
+                Diagnostic::with_file(Code::FilesTooMany, &root, message).help("use fewer, larger files"),
+            );
+        }
+        let resources: usize = self.files.iter().map(|file| file.declarations.len()).sum();
+        if resources > MAX_RESOURCES {
+            let message = format!("the fleet declares {resources} resources, more than {MAX_RESOURCES}");
+            self.report(
+                Diagnostic::with_file(Code::ResourcesTooMany, &root, message)
+                    .help("split the fleet over repositories"),
+            );
+        }
+    }
+
+    fn join(&mut self) {
+        let files = self.files.clone();
+        for (index, file) in files.iter().enumerate() {
+            for declaration in &file.declarations {
+                let key = &declaration.key;
+                if let Some(first) = self.desired.resources.get(key.kind, &key.name) {
+                    self.duplicates.push(Duplicate {
+                        key: key.clone(),
+                        first: (first.file, first.origin),
+                        second: (index, declaration.origin),
+                    });
+                    continue;
+                }
+                let declared = Declared {
+                    spec: Arc::clone(&declaration.spec),
+                    digest: declaration.digest,
+                    file: index,
+                    origin: declaration.origin,
+                };
+                self.desired.resources.insert(key.clone(), declared);
+            }
+        }
+        self.join_provider_configs(&files);
+    }
+
+    fn join_provider_configs(&mut self, files: &[Arc<FileManifest>]) {
+        let mut seen = BTreeSet::new();
+        for config in files.iter().flat_map(|file| &file.provider_configs) {
+            if seen.insert(&config.name) {
+                self.desired.provider_configs.push(config.clone());
+            } else {
+                let message =
+                    format!("the provider configuration {} is declared twice", quoted(&config.name));
+                let path = format!("provider_configs.{}", config.name);
+                self.diagnostics.push(
+                    Diagnostic::without_place(Code::DuplicateName, path, message).help("keep one of the two"),
+                );
+            }
+        }
+        self.desired.provider_configs.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+
+    fn check_account(&mut self, context: &Context) {
+        let files = self.files.clone();
+        let Some(root) = files.first() else { return };
+        self.desired.account = root.account.clone().unwrap_or_default();
+        for (index, file) in files.iter().enumerate() {
+            let Some(account) = &file.account else { continue };
+            let wanted = match &context.account {
+                Some(names) if !names.contains(account) => names.join("` or `"),
+                None if index > 0 && *account != self.desired.account => self.desired.account.clone(),
+                _ => continue,
+            };
+            let message = format!(
+                "Resource constraint: account_id mismatch: the file is for account {}",
+                quoted(account)
+            );
+            let help = format!("write `account: {wanted}`, or register the repository in the other account");
+            self.report_value(
+                index,
+                &["account"],
+                None,
+                Finding::new(Code::AccountMismatch, 0..0, message).help(help),
+            );
+        }
+    }
+
+    fn check_includes(&mut self) {
+        let Some(root) = self.files.first().cloned() else { return };
+        for (index, pattern) in root.include.iter().enumerate() {
+            if self.files.iter().skip(1).any(|file| pattern.matches(&file.path)) {
+                continue;
+            }
+            let message = format!("{} matches no file", quoted(&pattern.to_string()));
+            let finding = Finding::new(Code::IncludeEmpty, 0..0, message)
+                .help("patterns are relative to fleet.yaml; remove it if the files are gone");
+            self.report_value(0, &["include"], Some(index), finding);
+        }
+    }
+
+    fn report_value(&mut self, file: usize, keys: &[&'static str], index: Option<usize>, finding: Finding) {
+        let places = Places::new(&self.files, [file]);
+        let places = places.in_file(file);
+        let diagnostic = places.diagnostic(places.find_value(keys, index), finding);
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn finish(mut self) -> Fleet {
+        self.diagnostics.extend(place_duplicates(&self.files, &self.duplicates));
+        self.diagnostics.extend(place_remarks(&self.files, &self.desired, self.remarks));
+        diagnostic::sort(&mut self.diagnostics);
+        Fleet { desired: self.desired, diagnostics: self.diagnostics, files: self.files }
+    }
+}
+
+fn place_duplicates(files: &[Arc<FileManifest>], duplicates: &[Duplicate]) -> Vec<Diagnostic> {
+    let needed = duplicates.iter().flat_map(|duplicate| [duplicate.first.0, duplicate.second.0]);
+    let places = Places::new(files, needed.clone());
+    let mut by_file: BTreeMap<usize, _> = needed.map(|file| (file, places.in_file(file))).collect();
+    let mut placed = Vec::new();
+    for Duplicate { key, first, second } in duplicates {
+        let part = |origin| Part { key, origin, at: At::Name, text: "" };
+        let Some(first_file) = by_file.get_mut(&first.0) else { continue };
+        let found = first_file.find(part(first.1));
+        let first_place = first_file.text(&found);
+        let Some(second_file) = by_file.get_mut(&second.0) else { continue };
+        let found = second_file.find(part(second.1));
+        let message = format!("the {} {} is declared twice", key.kind, quoted(&key.name));
+        let help = format!("it is also declared at {first_place}; keep one of the two");
+        placed
+            .push(second_file.diagnostic(found, Finding::new(Code::DuplicateName, 0..0, message).help(help)));
+    }
+    placed
+}
+
+/// Looks up the places of remarks, reading each file that has any once more.
+fn place_remarks(files: &[Arc<FileManifest>], desired: &Desired, remarks: Vec<Remark>) -> Vec<Diagnostic> {
+    let mut by_file: BTreeMap<usize, Vec<(Origin, Remark)>> = BTreeMap::new();
+    for remark in remarks {
+        if let Some(declared) = desired.resources.get(remark.key.kind, &remark.key.name) {
+            by_file.entry(declared.file).or_default().push((declared.origin, remark));
+        }
+    }
+    let places = Places::new(files, by_file.keys().copied());
+    let mut placed = Vec::new();
+    for (file, remarks) in by_file {
+        let mut places = places.in_file(file);
+        for (origin, remark) in remarks {
+            let found = places.find(Part { key: &remark.key, origin, at: remark.at, text: &remark.text });
+            let finding = Finding::new(remark.code, 0..0, remark.message).help(remark.help);
+            placed.push(places.diagnostic(found, finding));
+        }
+    }
+    placed
+}
+
+impl Fleet {
+    /// Whether anything stops a plan.
+    pub fn has_errors(&self) -> bool {
+        diagnostic::has_errors(&self.diagnostics)
+    }
+
+    /// The text of a file, for excerpts.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.files.iter().find(|file| file.path == path).map(|file| file.text.as_ref())
+    }
+
+    /// Paths of the repository that must exist for this fleet, each with a resource that needs it.
+    pub fn repository_paths(&self) -> BTreeMap<String, ResourceKey> {
+        let mut paths = BTreeMap::new();
+        for (kind, name, declared) in self.desired.resources.iter() {
+            declared.spec.repository_paths(&mut |path| {
+                paths.entry(path.to_string()).or_insert_with(|| ResourceKey::new(kind, name));
+            });
+        }
+        paths
+    }
+
+    /// Adds a problem for each path that is needed and not there.
+    pub fn report_missing_paths(&mut self, missing: &BTreeMap<String, ResourceKey>) {
+        let remarks = missing
+            .iter()
+            .map(|(path, key)| Remark {
+                code: Code::PathMissing,
+                key: key.clone(),
+                at: if key.kind == Kind::Bundle { At::Field("path") } else { At::Field("host") },
+                text: path.clone(),
+                message: format!("{} does not exist in the repository", quoted(path)),
+                help: "paths are relative to fleet.yaml; check the spelling, or add it to the commit"
+                    .to_owned(),
+            })
+            .collect();
+        self.diagnostics.extend(place_remarks(&self.files, &self.desired, remarks));
+        diagnostic::sort(&mut self.diagnostics);
+    }
+
+    /// Where these resources are declared, each as `file:line:column`.
+    pub fn places_of<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k ResourceKey>,
+    ) -> BTreeMap<&'k ResourceKey, String> {
+        let mut by_file: BTreeMap<usize, Vec<(&ResourceKey, Origin)>> = BTreeMap::new();
+        for key in keys {
+            if let Some(declared) = self.desired.resources.get(key.kind, &key.name) {
+                by_file.entry(declared.file).or_default().push((key, declared.origin));
+            }
+        }
+        let places = Places::new(&self.files, by_file.keys().copied());
+        let mut found = BTreeMap::new();
+        for (file, keys) in by_file {
+            let mut places = places.in_file(file);
+            for (key, origin) in keys {
+                let place = places.find(Part { key, origin, at: At::Name, text: "" });
+                found.insert(key, places.text(&place));
+            }
+        }
+        found
+    }
+}

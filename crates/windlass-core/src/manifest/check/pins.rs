@@ -1,0 +1,103 @@
+//! Module pins lead to versions that exist.
+
+use crate::catalogue::{Known, KnownVersions};
+use crate::code::Code;
+use crate::manifest::assemble::{Assembly, Remark};
+use crate::resource::{At, Kind, ResourceKey, Spec};
+use crate::value::{Lifecycle, ModulePin, Selector, quoted};
+
+/// Reports pins without a version, to versions that do not exist, and to states no known version is in.
+pub(in crate::manifest) fn pins(assembly: &mut Assembly, known: &Known) {
+    let mut remarks = Vec::new();
+    for (kind, name, declared) in assembly.desired.resources.iter() {
+        let (field, pins): (_, Vec<&ModulePin>) = match declared.spec.as_ref() {
+            Spec::Template(template) => ("modules", template.modules.iter().collect()),
+            Spec::Module(module) => ("depends_on", module.depends_on.iter().collect()),
+            _ => continue,
+        };
+        for (index, pin) in pins.into_iter().enumerate() {
+            if let Some((code, message, help)) = judge(assembly, known, pin) {
+                let key = ResourceKey::new(kind, name);
+                remarks.push(Remark {
+                    code,
+                    key,
+                    at: At::Item(field, index),
+                    text: pin.to_string(),
+                    message,
+                    help,
+                });
+            }
+        }
+    }
+    for remark in remarks {
+        assembly.remark(remark);
+    }
+}
+
+fn judge(assembly: &Assembly, known: &Known, pin: &ModulePin) -> Option<(Code, String, String)> {
+    let name = pin.name.as_str();
+    let versions = versions_of(assembly, known, name);
+    match &pin.selector {
+        Selector::Unpinned => {
+            let example = versions.as_ref().and_then(newest_live).unwrap_or_else(|| "1.2.3".to_owned());
+            let message = format!("the module {} is not pinned to a version", quoted(name));
+            Some((
+                Code::PinMissing,
+                message,
+                format!("write `{name}@{example}`, or `{name}@live` if that is meant"),
+            ))
+        }
+        Selector::Exact(version) => {
+            let versions = versions?;
+            if versions.versions.iter().any(|(known, _)| known == version) {
+                return None;
+            }
+            let list: Vec<&str> = versions.versions.iter().map(|(version, _)| version.as_str()).collect();
+            let listed = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
+            let message = format!("the module {} has no version {version}", quoted(name));
+            Some(match versions.complete {
+                true => (Code::PinUnknown, message, format!("known versions: {listed}")),
+                false => {
+                    let message = format!("{message} in the built-in catalogue");
+                    (
+                        Code::PinState,
+                        message,
+                        format!("it must exist in Windlass; the catalogue has {listed}"),
+                    )
+                }
+            })
+        }
+        Selector::State(state) => {
+            let versions = versions?;
+            if versions.versions.iter().any(|(_, known)| known == state) {
+                return None;
+            }
+            let message =
+                format!("no version of the module {} is known to be {}", quoted(name), state.word());
+            Some((Code::PinState, message, "such a version must exist in Windlass".to_owned()))
+        }
+    }
+}
+
+/// The versions of a module: the one the files declare, and those that exist already.
+fn versions_of(assembly: &Assembly, known: &Known, name: &str) -> Option<KnownVersions> {
+    let existing = known.versions.get(name);
+    let Some(declared) = assembly.desired.resources.get(Kind::Module, name) else { return existing.cloned() };
+    let mut versions = existing.cloned().unwrap_or_default();
+    if let Spec::Module(module) = declared.spec.as_ref()
+        && let Some(version) = &module.version
+    {
+        // A version that is declared, reviewed and applied is in use.
+        versions.versions.retain(|(known, _)| known != version);
+        versions.versions.push((version.clone(), Lifecycle::Live));
+    }
+    versions.versions.sort();
+    // The files declare the module, so they say which versions of it there are.
+    versions.complete = true;
+    Some(versions)
+}
+
+fn newest_live(versions: &KnownVersions) -> Option<String> {
+    let live = versions.versions.iter().filter(|(_, state)| *state == Lifecycle::Live);
+    live.map(|(version, _)| version).max().map(ToString::to_string)
+}

@@ -1,0 +1,103 @@
+//! Every reference leads somewhere, and none in a circle.
+
+use std::collections::BTreeMap;
+
+use crate::catalogue::Known;
+use crate::code::Code;
+use crate::graph::Graph;
+use crate::manifest::assemble::{Assembly, Remark};
+use crate::resource::{At, Kind, Reference, ResourceKey, member_name};
+use crate::shape::nearest;
+use crate::value::quoted;
+
+/// Reports references to nothing and circles of references.
+pub(in crate::manifest) fn references(assembly: &mut Assembly, known: &Known) {
+    let mut remarks = Vec::new();
+    for (kind, name, declared) in assembly.desired.resources.iter() {
+        declared.spec.references(name, &mut |reference| {
+            let is_there = assembly.desired.resources.contains(reference.kind, &reference.name)
+                || assembly.unsound.contains(reference.kind, &reference.name)
+                || known.has(reference.kind, &reference.name);
+            if !is_there {
+                remarks.push(unresolved(assembly, ResourceKey::new(kind, name), &reference));
+            }
+        });
+    }
+    remarks.extend(circles(assembly));
+    for remark in remarks {
+        assembly.remark(remark);
+    }
+}
+
+fn unresolved(assembly: &Assembly, key: ResourceKey, reference: &Reference<'_>) -> Remark {
+    if key.kind == Kind::VirtualIp && reference.kind == Kind::Peer {
+        let (network, host) = member_name(&reference.name);
+        if assembly.desired.resources.contains(Kind::Network, network) {
+            return Remark {
+                code: Code::HolderNotPeer,
+                key,
+                at: reference.at,
+                text: host.to_owned(),
+                message: format!("{} is not a peer of the network {}", quoted(host), quoted(network)),
+                help: format!("add `{{host: {host}}}` to the network's peers, or name one of them"),
+            };
+        }
+    }
+    let names = assembly.desired.resources.of_kind(reference.kind).map(|(name, _)| name);
+    let help = match nearest(&reference.name, names) {
+        Some(near) => format!("did you mean {}? Otherwise it must exist in Windlass", quoted(near)),
+        None => "it must exist in Windlass; there, the change waits until it does".to_owned(),
+    };
+    let (_, text) = member_name(&reference.name);
+    Remark {
+        code: Code::ReferenceUnresolved,
+        key,
+        at: reference.at,
+        text: text.to_owned(),
+        message: format!("the {} {} is not declared in these files", reference.kind, quoted(&reference.name)),
+        help,
+    }
+}
+
+fn circles(assembly: &Assembly) -> Vec<Remark> {
+    // Only these kinds can refer to their own kind, and no others can close a circle.
+    let kinds = [Kind::Template, Kind::Module, Kind::Bundle];
+    kinds.into_iter().flat_map(|kind| circles_of_kind(assembly, kind)).collect()
+}
+
+fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<Remark> {
+    let names: Vec<&str> = assembly.desired.resources.of_kind(kind).map(|(name, _)| name).collect();
+    let numbers: BTreeMap<&str, usize> =
+        names.iter().enumerate().map(|(number, name)| (*name, number)).collect();
+    let mut graph = Graph::new(names.len());
+    for (name, declared) in assembly.desired.resources.of_kind(kind) {
+        declared.spec.references(name, &mut |reference| {
+            if reference.kind == kind
+                && let Some(target) = numbers.get(reference.name.as_ref())
+            {
+                graph.put_before(numbers[name], *target);
+            }
+        });
+    }
+    let Err(circles) = graph.sort() else { return Vec::new() };
+    circles
+        .into_iter()
+        .map(|circle| {
+            let mut spelled: Vec<&str> = circle.iter().map(|number| names[*number]).collect();
+            let first = spelled[0];
+            spelled.push(first);
+            Remark {
+                code: Code::ReferenceCycle,
+                key: ResourceKey::new(kind, first),
+                at: At::Name,
+                text: String::new(),
+                message: format!(
+                    "{} refer to one another in a circle: {}",
+                    kind.plural(),
+                    spelled.join(" → ")
+                ),
+                help: "remove one of these references".to_owned(),
+            }
+        })
+        .collect()
+}

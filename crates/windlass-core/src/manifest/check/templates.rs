@@ -1,0 +1,68 @@
+//! Every template ends up with a platform.
+
+use std::collections::BTreeSet;
+
+use crate::catalogue::Known;
+use crate::code::Code;
+use crate::manifest::assemble::{Assembly, Remark};
+use crate::resource::{At, Kind, ResourceKey, Spec, TemplateSpec};
+use crate::shape::nearest;
+use crate::value::quoted;
+
+/// Reports templates without a platform and platforms nobody knows.
+pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
+    let mut remarks = Vec::new();
+    for (name, declared) in assembly.desired.resources.of_kind(Kind::Template) {
+        let Spec::Template(template) = declared.spec.as_ref() else { continue };
+        let key = ResourceKey::new(Kind::Template, name);
+        if lacks_platform(assembly, template) {
+            remarks.push(Remark {
+                code: Code::PlatformMissing,
+                key: key.clone(),
+                at: At::Name,
+                text: String::new(),
+                message: format!("the template {} has no platform", quoted(name)),
+                help: "add `node_platform`, or `extends` a template that has one".to_owned(),
+            });
+        }
+        if let Some(platform) = &template.node_platform
+            && !known.platforms.contains(platform.as_str())
+        {
+            let near = nearest(platform.as_str(), known.platforms.iter().map(String::as_str));
+            remarks.push(Remark {
+                code: Code::PlatformUnresolved,
+                key,
+                at: At::Field("node_platform"),
+                text: platform.to_string(),
+                message: format!("the platform {} is not in the catalogue", quoted(platform.as_str())),
+                help: match near {
+                    Some(near) => {
+                        format!("did you mean {}? Otherwise it must exist in Windlass", quoted(near))
+                    }
+                    None => "it must exist in Windlass".to_owned(),
+                },
+            });
+        }
+    }
+    for remark in remarks {
+        assembly.remark(remark);
+    }
+}
+
+/// Follows `extends`. A parent that is not in these files, is unsound, or is part of a circle gets the benefit of the
+/// doubt: that is reported elsewhere.
+fn lacks_platform(assembly: &Assembly, template: &TemplateSpec) -> bool {
+    let mut template = template;
+    let mut seen = BTreeSet::new();
+    loop {
+        if template.node_platform.is_some() || template.node_platform_id.is_some() {
+            return false;
+        }
+        let Some(parent) = &template.extends else { return true };
+        let declared = assembly.desired.resources.get(Kind::Template, parent.as_str());
+        match declared.map(|declared| declared.spec.as_ref()) {
+            Some(Spec::Template(next)) if seen.insert(parent.as_str()) => template = next,
+            _ => return false,
+        }
+    }
+}

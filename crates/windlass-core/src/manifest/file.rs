@@ -1,0 +1,397 @@
+//! One file: its bytes → the declarations in it.
+
+use std::sync::Arc;
+
+use super::include::IncludePattern;
+use super::locate::Origin;
+use super::section::{Entry, Section, SectionItem, decode_named};
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, Finding, LineIndex};
+use crate::digest::Digest;
+use crate::resource::{
+    AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec, Kind,
+    ModuleSpec, NetworkSpec, NodeSpec, PeerSpec, ResourceKey, Spec, TemplateSpec, VirtualIpSpec,
+};
+use crate::shape::{Beside, Canonical, Decoder, Description, Record, Settings, Shape, Unknown, record};
+use crate::value::{Hostname, Name, quoted};
+use crate::yaml::{self, NodeRef};
+
+/// A file as it was found.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// Its path, relative to the fleet's root, with `/` between parts.
+    pub path: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// What part a file plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// fleet.yaml itself, which names version and account and may include others.
+    Root,
+    /// A file that fleet.yaml includes.
+    Included,
+}
+
+/// What one file declares.
+#[derive(Clone, Debug)]
+pub struct FileManifest {
+    /// Its path, relative to the fleet's root.
+    pub path: String,
+    /// Its text, for excerpts and for finding places again.
+    pub text: Arc<str>,
+    /// The account it names.
+    pub account: Option<String>,
+    /// What it includes.
+    pub include: Vec<IncludePattern>,
+    /// The resources it declares, in the order of the file.
+    pub declarations: Vec<Declaration>,
+    /// Resources whose fields are wrong: declared, so that references to them are not reported too.
+    pub unsound: Vec<ResourceKey>,
+    /// Provider configurations, which are shown and never applied.
+    pub provider_configs: Vec<ProviderConfig>,
+    /// Everything wrong with the file by itself.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// One resource as a file declares it.
+#[derive(Clone, Debug)]
+pub struct Declaration {
+    /// Which resource.
+    pub key: ResourceKey,
+    /// What it should be, defaults filled in.
+    pub spec: Arc<Spec>,
+    /// The digest of the spec.
+    pub digest: Digest,
+    /// Where in the file.
+    pub origin: Origin,
+}
+
+/// A provider configuration: informational, never applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderConfig {
+    /// Its name.
+    pub name: String,
+    /// Its fields. Secrets were refused.
+    pub settings: Settings,
+}
+
+record! {
+    /// fleet.yaml declares what a fleet should be. Every section is a map keyed by name, or a list whose items carry
+    /// the name.
+    pub struct FleetFile {
+        /// The version of the file format. Always 1. Required in fleet.yaml, optional in included files.
+        version: Lenient<FormatVersion> = Lenient::default() => "1",
+        /// The account the fleet belongs to, by id or name. It must be the repository's account. Required in
+        /// fleet.yaml, optional in included files.
+        account: Lenient<String> = Lenient::default() => "acme",
+        /// Further files to read, as globs relative to fleet.yaml. Only fleet.yaml itself may include.
+        include: Lenient<Vec<IncludePattern>> = Lenient::default() => "[\"fleet.d/*.yaml\"]",
+        /// Templates: what machines are made of.
+        templates: Section<TemplateSpec> = Section::default() => "{edge-base: {node_platform: ubuntu-24.04-amd64}}",
+        /// Modules: units of configuration.
+        modules: Section<ModuleSpec> = Section::default() => "{nginx-public: {priority: 50}}",
+        /// Nodes: machines.
+        nodes: Section<NodeSpec> = Section::default() => "[{hostname: edge-tokyo-01, template: edge-base}]",
+        /// Assignments: modules on single nodes.
+        assignments: Section<AssignmentSpec> = Section::default() => "{\"edge-tokyo-01:nginx-public\": {enabled: true}}",
+        /// Provider configurations: shown, never applied. Secrets are refused.
+        provider_configs: Section<Settings> = Section::default() => "{aws: {region: eu-west-1}}",
+        /// The overlay networks between nodes.
+        sdwan: Lenient<SdwanSection> = Lenient::default() => "{networks: [{name: edge-fabric}]}",
+        /// Other control planes.
+        federation: Lenient<FederationSection> = Lenient::default() => "{peers: []}",
+        /// Kubernetes clusters.
+        clusters: Section<ClusterSpec> = Section::default() => "[{name: prod-eu, labels: {env: prod}}]",
+        /// Groups of clusters.
+        cluster_groups: Section<ClusterGroupSpec> = Section::default() =>
+            "[{name: prod, selector: {matchLabels: {env: prod}}}]",
+        /// Kubernetes content and where it goes.
+        bundles: Section<BundleSpec> = Section::default() =>
+            "[{name: cert-manager, path: applications/cert-manager, targets: [{cluster_group: prod}]}]",
+    }
+}
+
+record! {
+    /// The overlay networks between nodes.
+    pub struct SdwanSection {
+        /// Networks with their peers and virtual IPs.
+        networks: Section<NetworkEntry> = Section::default() => "[{name: edge-fabric, peers: [{host: edge-tokyo-01}]}]",
+    }
+}
+
+record! {
+    /// Other control planes.
+    pub struct FederationSection {
+        /// Control planes this one trusts.
+        peers: Section<FederationPeerSpec> = Section::default() => "[]",
+    }
+}
+
+record! {
+    /// What stands inside a network but is a resource of its own.
+    pub(super) struct NetworkMembers {
+        /// The nodes of the network.
+        peers: Section<PeerSpec> = Section::default() => "[{host: edge-tokyo-01, publicly_reachable: true}]",
+        /// Addresses that move between peers.
+        virtual_ips: Section<VirtualIpSpec> = Section::default() =>
+            "[{name: cdn-frontend, primary_holder: edge-tokyo-01}]",
+    }
+}
+
+/// A network with everything that stands inside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkEntry {
+    spec: NetworkSpec,
+    members: NetworkMembers,
+}
+
+/// A field whose mistakes must not hide those of its neighbours: reading it always succeeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lenient<T>(Option<T>);
+
+impl<T> Default for Lenient<T> {
+    fn default() -> Self {
+        Lenient(None)
+    }
+}
+
+impl<T: Shape> Shape for Lenient<T> {
+    fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        Some(Lenient(T::decode(node, decoder)))
+    }
+
+    fn write(&self, out: &mut Canonical) {
+        self.0.write(out);
+    }
+
+    fn describe() -> Description {
+        T::describe()
+    }
+}
+
+/// The version of the file format. There is one so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatVersion;
+
+impl Shape for FormatVersion {
+    fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        match node.scalar_text() {
+            Some("1") => Some(FormatVersion),
+            found => {
+                let found = quoted(found.unwrap_or("this"));
+                let finding = Finding::new(
+                    Code::VersionUnsupported,
+                    node.span(),
+                    format!("{found} is not a version of the format"),
+                );
+                decoder.report(finding.help("write `version: 1`"));
+                None
+            }
+        }
+    }
+
+    fn write(&self, out: &mut Canonical) {
+        out.json(&1);
+    }
+
+    fn describe() -> Description {
+        Description::Integer { min: 1, max: 1 }
+    }
+}
+
+macro_rules! section_items {
+    ($($spec:ident: $name:ident by $key:literal,)*) => {
+        $(impl SectionItem for $spec {
+            type Name = $name;
+            const NAME_KEY: &'static str = $key;
+
+            fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+                decode_named(Self::NAME_KEY, node, decoder)
+            }
+
+            fn describe_item() -> Description {
+                <$spec as Shape>::describe()
+            }
+        })*
+    };
+}
+
+section_items! {
+    TemplateSpec: Name by "name",
+    ModuleSpec: Name by "name",
+    NodeSpec: Hostname by "hostname",
+    AssignmentSpec: AssignmentName by "name",
+    PeerSpec: Hostname by "host",
+    VirtualIpSpec: Name by "name",
+    FederationPeerSpec: Name by "name",
+    ClusterSpec: Name by "name",
+    ClusterGroupSpec: Name by "name",
+    BundleSpec: Name by "name",
+}
+
+impl SectionItem for NetworkEntry {
+    type Name = Name;
+    const NAME_KEY: &'static str = "name";
+
+    fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        let beside = Beside { keys: &["peers", "virtual_ips"], ..Beside::name(Self::NAME_KEY) };
+        let spec = NetworkSpec::decode_fields(node, beside, decoder);
+        let members = NetworkMembers::decode_fields(
+            node,
+            Beside { unknown: Unknown::Ignore, ..Beside::NOTHING },
+            decoder,
+        );
+        Some(NetworkEntry { spec: spec?, members: members? })
+    }
+
+    fn describe_item() -> Description {
+        let mut description = NetworkSpec::description();
+        description.fields.extend(NetworkMembers::description().fields);
+        Description::Record(description)
+    }
+}
+
+impl SectionItem for Settings {
+    type Name = Name;
+    const NAME_KEY: &'static str = "name";
+
+    fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        decoder.refusing_secrets(|decoder| Settings::decode(node, decoder)).map(|mut settings| {
+            settings.0.remove(Self::NAME_KEY);
+            settings
+        })
+    }
+
+    fn describe_item() -> Description {
+        Settings::describe()
+    }
+}
+
+/// Reads one file. Depends on its path, its bytes and its role alone.
+pub fn read_file(path: &str, bytes: &[u8], role: Role) -> FileManifest {
+    let mut manifest = FileManifest {
+        path: path.to_owned(),
+        text: Arc::from(""),
+        account: None,
+        include: Vec::new(),
+        declarations: Vec::new(),
+        unsound: Vec::new(),
+        provider_configs: Vec::new(),
+        diagnostics: Vec::new(),
+    };
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            manifest.diagnostics.push(encoding_problem(path, bytes, error.valid_up_to()));
+            return manifest;
+        }
+    };
+    let findings = read_text(text, role, &mut manifest);
+    if !findings.is_empty() {
+        let lines = LineIndex::new(text);
+        manifest.diagnostics.extend(findings.into_iter().map(|finding| lines.place(path, finding)));
+    }
+    manifest.text = Arc::from(text);
+    manifest
+}
+
+fn encoding_problem(path: &str, bytes: &[u8], valid: usize) -> Diagnostic {
+    let before = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
+    let message = format!("byte 0x{:02X} is not valid UTF-8", bytes[valid]);
+    let finding = Finding::new(Code::YamlEncoding, valid..valid, message).help("save the file as UTF-8");
+    LineIndex::new(before).place(path, finding)
+}
+
+fn read_text(text: &str, role: Role, manifest: &mut FileManifest) -> Vec<Finding> {
+    let (tree, mut findings) = yaml::parse(text);
+    let Some(tree) = tree else { return findings };
+    let mut decoder = Decoder::default();
+    let root = tree.root();
+    if let Some(file) = FleetFile::decode(root, &mut decoder) {
+        check_header(&file, root, role, &mut decoder);
+        take(file, manifest);
+    }
+    findings.extend(decoder.into_findings());
+    findings
+}
+
+fn check_header<'t>(file: &FleetFile, root: NodeRef<'t>, role: Role, decoder: &mut Decoder<'t>) {
+    if role == Role::Root {
+        for key in ["version", "account"] {
+            if root.get(key).is_none_or(NodeRef::is_null) {
+                decoder.missing_key(root, key);
+            }
+        }
+    } else if file.include.0.is_some()
+        && let Some(key) = root.key("include")
+    {
+        let finding = Finding::new(Code::IncludeNested, key.span(), "an included file cannot include others");
+        decoder.report(finding.help("list the files in fleet.yaml"));
+    }
+}
+
+/// Takes the file apart into resources.
+fn take(file: FleetFile, manifest: &mut FileManifest) {
+    manifest.account = file.account.0;
+    manifest.include = file.include.0.unwrap_or_default();
+    take_section(Kind::Template, &["templates"], file.templates, manifest);
+    take_section(Kind::Module, &["modules"], file.modules, manifest);
+    take_section(Kind::Node, &["nodes"], file.nodes, manifest);
+    take_section(Kind::Assignment, &["assignments"], file.assignments, manifest);
+    for network in file.sdwan.0.into_iter().flat_map(|sdwan| sdwan.networks.entries) {
+        take_network(network, manifest);
+    }
+    if let Some(federation) = file.federation.0 {
+        take_section(Kind::FederationPeer, &["federation", "peers"], federation.peers, manifest);
+    }
+    take_section(Kind::Cluster, &["clusters"], file.clusters, manifest);
+    take_section(Kind::ClusterGroup, &["cluster_groups"], file.cluster_groups, manifest);
+    take_section(Kind::Bundle, &["bundles"], file.bundles, manifest);
+    manifest.provider_configs = file
+        .provider_configs
+        .entries
+        .into_iter()
+        .filter_map(|entry| Some(ProviderConfig { name: entry.name, settings: entry.value? }))
+        .collect();
+}
+
+fn take_section<S: Into<Spec>>(
+    kind: Kind,
+    section: &'static [&'static str],
+    entries: Section<S>,
+    manifest: &mut FileManifest,
+) {
+    manifest.declarations.reserve(entries.entries.len());
+    for entry in entries.entries {
+        let origin = Origin::of_entry(section, entry.slot);
+        declare(ResourceKey::new(kind, entry.name), entry.value.map(Into::into), origin, manifest);
+    }
+}
+
+fn take_network(network: Entry<NetworkEntry>, manifest: &mut FileManifest) {
+    let origin = Origin::of_entry(&["sdwan", "networks"], network.slot);
+    let key = ResourceKey::new(Kind::Network, &network.name);
+    let Some(entry) = network.value else { return declare(key, None, origin, manifest) };
+    declare(key, Some(entry.spec.into()), origin, manifest);
+    let member = |name: &str| format!("{}/{name}", network.name);
+    for peer in entry.members.peers.entries {
+        let key = ResourceKey::new(Kind::Peer, member(&peer.name));
+        declare(key, peer.value.map(Into::into), origin.member("peers", peer.slot), manifest);
+    }
+    for address in entry.members.virtual_ips.entries {
+        let key = ResourceKey::new(Kind::VirtualIp, member(&address.name));
+        declare(key, address.value.map(Into::into), origin.member("virtual_ips", address.slot), manifest);
+    }
+}
+
+fn declare(key: ResourceKey, spec: Option<Spec>, origin: Origin, manifest: &mut FileManifest) {
+    match spec {
+        Some(spec) => {
+            let digest = spec.digest();
+            manifest.declarations.push(Declaration { key, spec: Arc::new(spec), digest, origin });
+        }
+        None => manifest.unsound.push(key),
+    }
+}

@@ -1,0 +1,216 @@
+//! Finding the place of a declaration again.
+//!
+//! Typed specs carry no places: they would have to be kept for every field of every resource, and are needed for a
+//! handful. When there is something to tell, the file is read once more and the place is looked up by path.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::file::FileManifest;
+use super::section::Slot;
+use crate::diagnostic::{Diagnostic, Finding, LineIndex};
+use crate::resource::{At, Kind, ResourceKey, member_name};
+use crate::shape::{Segment, path_text};
+use crate::yaml::{self, Content, NodeRef, Tree};
+
+/// How a declaration is addressed in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    section: &'static [&'static str],
+    slot: Slot,
+    member: Option<(&'static str, Slot)>,
+}
+
+impl Origin {
+    pub(super) fn of_entry(section: &'static [&'static str], slot: Slot) -> Origin {
+        Origin { section, slot, member: None }
+    }
+
+    pub(super) fn member(self, list: &'static str, slot: Slot) -> Origin {
+        Origin { member: Some((list, slot)), ..self }
+    }
+}
+
+/// A part of a declaration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'k> {
+    pub(super) key: &'k ResourceKey,
+    pub(super) origin: Origin,
+    pub(super) at: At,
+    /// What the part says, which finds items of lists whose order means nothing.
+    pub(super) text: &'k str,
+}
+
+/// A place in a file: path and bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) path: String,
+    pub(super) span: Range<usize>,
+}
+
+/// The entries of one map by key: looking names up one by one in a large map would take the square of its size.
+type KeyIndex<'f> = BTreeMap<&'f str, (NodeRef<'f>, NodeRef<'f>)>;
+
+/// Files read again for their places, each at most once.
+pub(super) struct Places<'f> {
+    files: &'f [Arc<FileManifest>],
+    trees: Vec<Option<Tree<'f>>>,
+}
+
+impl<'f> Places<'f> {
+    /// Reads those of the files that are needed.
+    pub(super) fn new(files: &'f [Arc<FileManifest>], needed: impl IntoIterator<Item = usize>) -> Places<'f> {
+        let mut trees: Vec<Option<Tree<'f>>> = files.iter().map(|_| None).collect();
+        for index in needed {
+            if trees[index].is_none() {
+                trees[index] = yaml::parse(&files[index].text).0;
+            }
+        }
+        Places { files, trees }
+    }
+
+    /// Looks places up in one file.
+    pub(super) fn in_file(&self, file: usize) -> FilePlaces<'_> {
+        FilePlaces {
+            path: &self.files[file].path,
+            lines: LineIndex::new(&self.files[file].text),
+            root: self.trees[file].as_ref().map(Tree::root),
+            indexes: BTreeMap::new(),
+        }
+    }
+}
+
+/// Places in one file.
+pub(super) struct FilePlaces<'f> {
+    path: &'f str,
+    lines: LineIndex<'f>,
+    root: Option<NodeRef<'f>>,
+    indexes: BTreeMap<usize, KeyIndex<'f>>,
+}
+
+impl<'f> FilePlaces<'f> {
+    /// The place of a part of a declaration. What cannot be found falls back to what contains it.
+    pub(super) fn find(&mut self, part: Part<'_>) -> Found {
+        let Some(root) = self.root else { return Found { path: String::new(), span: 0..0 } };
+        let mut walk = Walk { node: root, span: root.span(), segments: Vec::new() };
+        for section in part.origin.section {
+            walk.key(section);
+        }
+        let (outer, inner) = match part.origin.member {
+            Some(_) => member_name(&part.key.name),
+            None => (part.key.name.as_str(), ""),
+        };
+        let outer_kind = if part.origin.member.is_some() { Kind::Network } else { part.key.kind };
+        walk.slot(part.origin.slot, outer, name_key(outer_kind), &mut self.indexes);
+        if let Some((list, slot)) = part.origin.member {
+            walk.key(list);
+            walk.slot(slot, inner, name_key(part.key.kind), &mut self.indexes);
+        }
+        match part.at {
+            At::Name => {}
+            At::Field(field) => walk.key(field),
+            At::Item(field, index) => walk.item(field, index, part.text),
+            At::ItemField(field, index, inner) => {
+                walk.item(field, index, part.text);
+                walk.key(inner);
+            }
+        }
+        Found { path: path_text(walk.segments.iter().copied()), span: walk.span }
+    }
+
+    /// The place of a value by keys from the top.
+    pub(super) fn find_value(&self, keys: &[&'static str], index: Option<usize>) -> Found {
+        let Some(root) = self.root else { return Found { path: String::new(), span: 0..0 } };
+        let mut walk = Walk { node: root, span: root.span(), segments: Vec::new() };
+        keys.iter().for_each(|key| walk.key(key));
+        if let Some(index) = index {
+            walk.index(index);
+        }
+        Found { path: path_text(walk.segments.iter().copied()), span: walk.span }
+    }
+
+    /// A problem at a place.
+    pub(super) fn diagnostic(&self, found: Found, finding: Finding) -> Diagnostic {
+        self.lines.place(self.path, Finding { span: found.span, path: found.path, ..finding })
+    }
+
+    /// A place as `file:line:column`.
+    pub(super) fn text(&self, found: &Found) -> String {
+        let (line, column) = self.lines.line_column(found.span.start);
+        format!("{}:{line}:{column}", self.path)
+    }
+}
+
+fn name_key(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Node => "hostname",
+        Kind::Peer => "host",
+        _ => "name",
+    }
+}
+
+struct Walk<'f, 'k> {
+    node: NodeRef<'f>,
+    span: Range<usize>,
+    segments: Vec<Segment<'k>>,
+}
+
+impl<'f, 'k> Walk<'f, 'k> {
+    fn step(&mut self, segment: Segment<'k>, node: NodeRef<'f>, place: NodeRef<'f>) {
+        self.node = node;
+        self.span = place.span();
+        self.segments.push(segment);
+    }
+
+    fn key(&mut self, key: &'k str) {
+        if let Some(value) = self.node.get(key) {
+            self.step(Segment::Key(key), value, value);
+        }
+    }
+
+    fn index(&mut self, index: usize) {
+        if let Some(item) = self.node.item(index) {
+            self.step(Segment::Index(index), item, item);
+        }
+    }
+
+    /// Steps to an entry of a section; its place is where its name stands.
+    fn slot(
+        &mut self,
+        slot: Slot,
+        name: &'k str,
+        name_key: &str,
+        indexes: &mut BTreeMap<usize, KeyIndex<'f>>,
+    ) {
+        match slot {
+            Slot::Key => {
+                let index = indexes.entry(self.node.id()).or_insert_with(|| index_of(self.node));
+                if let Some((key, value)) = index.get(name).copied() {
+                    self.step(Segment::Key(name), value, key);
+                }
+            }
+            Slot::Index(index) => {
+                let index = index as usize;
+                if let Some(item) = self.node.item(index) {
+                    self.step(Segment::Index(index), item, item.get(name_key).unwrap_or(item));
+                }
+            }
+        }
+    }
+
+    /// Steps to an item of a list: the one that says `text`, otherwise the one at `index`.
+    fn item(&mut self, field: &'k str, index: usize, text: &str) {
+        self.key(field);
+        let Content::Sequence(items) = self.node.content() else { return };
+        let says = |node: NodeRef<'_>| {
+            node.scalar_text().is_some_and(|found| found == text || found.split('@').next() == Some(text))
+        };
+        self.index(items.clone().position(says).unwrap_or(index));
+    }
+}
+
+fn index_of(node: NodeRef<'_>) -> KeyIndex<'_> {
+    let entries = node.entries().into_iter().flatten();
+    entries.filter_map(|(key, value)| Some((key.scalar_text()?, (key, value)))).collect()
+}

@@ -1,0 +1,33 @@
+//! fleet.yaml text → what the fleet should be, with places.
+//!
+//! [`read_file`] turns one file's bytes into declarations; it depends on nothing else, so its result can be kept for
+//! as long as the bytes stay the same ([`Memo`]). [`assemble`] joins the files of a fleet and checks everything that
+//! needs more than one declaration: names, references, pins, networks. Both collect every problem and stop at none.
+//! Nothing here knows what is live.
+
+mod assemble;
+mod check;
+mod file;
+mod include;
+mod locate;
+mod memo;
+mod section;
+
+pub use assemble::{Context, Fleet, assemble};
+pub use file::{Declaration, FileManifest, FleetFile, ProviderConfig, Role, SourceFile, read_file};
+pub use include::{IncludePattern, select_includes};
+pub use locate::Origin;
+pub use memo::Memo;
+pub use section::{Entry, Section, SectionItem, Slot};
+
+/// Name of the file every fleet begins with.
+pub const FLEET_FILE: &str = "fleet.yaml";
+
+/// fleet.yaml and what it includes may hold this many bytes together.
+pub const MAX_TOTAL_BYTES: usize = 64 << 20;
+
+/// fleet.yaml may include this many files.
+pub const MAX_FILES: usize = 512;
+
+/// One repository may declare this many resources: what a plan and a review can still handle.
+pub const MAX_RESOURCES: usize = 100_000;

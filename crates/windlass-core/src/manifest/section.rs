@@ -1,0 +1,155 @@
+//! Named things: a map keyed by name, or a list whose items carry the name. Both read the same.
+
+use crate::diagnostic::{Code, Finding};
+use crate::shape::{
+    Beside, Canonical, Decoder, Description, Record, SectionDescription, Segment, Shape, TextValue,
+};
+use crate::value::quoted;
+use crate::yaml::{Content, NodeRef};
+
+/// Something that can stand in a section.
+pub trait SectionItem: Sized {
+    /// The grammar of its name.
+    type Name: TextValue;
+    /// The key under which an item of the list form carries its name.
+    const NAME_KEY: &'static str;
+
+    /// Reads the item itself; the name is read by the section.
+    fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self>;
+
+    /// What an item looks like, without the name.
+    fn describe_item() -> Description;
+}
+
+/// How an entry is addressed in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// In the map form, by its own name.
+    Key,
+    /// In the list form, by position.
+    Index(u32),
+}
+
+/// A named thing and where it stood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry<S> {
+    /// Its name, in canonical spelling.
+    pub name: String,
+    /// How it is addressed.
+    pub slot: Slot,
+    /// The thing, unless something in it was wrong; that is reported already.
+    pub value: Option<S>,
+}
+
+/// All entries of a section, sound or not: a name with a mistake in its fields is still declared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section<S> {
+    /// In the order of the file.
+    pub entries: Vec<Entry<S>>,
+}
+
+impl<S> Default for Section<S> {
+    fn default() -> Self {
+        Section { entries: Vec::new() }
+    }
+}
+
+impl<S: SectionItem> Shape for Section<S> {
+    /// Never fails: what is wrong is reported and left out.
+    fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        let entries = match node.content() {
+            Content::Mapping(entries) => entries
+                .filter_map(|(key, value)| {
+                    let text = key.scalar_text().unwrap_or_default();
+                    decoder.within(Segment::Key(text), |decoder| keyed_entry(key, value, decoder))
+                })
+                .collect(),
+            Content::Sequence(items) => items
+                .enumerate()
+                .filter_map(|(index, item)| {
+                    decoder.within(Segment::Index(index), |decoder| listed_entry(index, item, decoder))
+                })
+                .collect(),
+            Content::Scalar(_) if node.is_null() => Vec::new(),
+            Content::Scalar(_) => {
+                decoder.wrong_type::<()>(node, "a map keyed by name or a list");
+                Vec::new()
+            }
+        };
+        Some(Section { entries })
+    }
+
+    /// Sections are taken apart into resources; only those are ever written.
+    fn write(&self, out: &mut Canonical) {
+        out.object(|_| {});
+    }
+
+    fn describe() -> Description {
+        Description::Section(SectionDescription {
+            name_key: S::NAME_KEY,
+            name_what: S::Name::WHAT,
+            name_pattern: S::Name::PATTERN,
+            value: Box::new(S::describe_item()),
+        })
+    }
+}
+
+fn keyed_entry<'t, S: SectionItem>(
+    key: NodeRef<'t>,
+    value: NodeRef<'t>,
+    decoder: &mut Decoder<'t>,
+) -> Option<Entry<S>> {
+    let text = key.scalar_text().unwrap_or_default();
+    let name = read_name::<S>(text, key, decoder);
+    if let Some(repeated) = value.get(S::NAME_KEY)
+        && repeated.scalar_text() != Some(text)
+    {
+        let found = repeated.scalar_text().unwrap_or("something else");
+        let message = format!("named {} here, but {} by its key", quoted(found), quoted(text));
+        let finding = Finding::new(Code::NameMismatch, repeated.span(), message);
+        let help = format!("remove `{}`; the key is the name", S::NAME_KEY);
+        decoder.report_within(Segment::Key(S::NAME_KEY), finding.help(help));
+    }
+    let value = S::decode_item(value, decoder);
+    Some(Entry { name: name?, slot: Slot::Key, value })
+}
+
+fn listed_entry<'t, S: SectionItem>(
+    index: usize,
+    item: NodeRef<'t>,
+    decoder: &mut Decoder<'t>,
+) -> Option<Entry<S>> {
+    decoder.mapping(item)?;
+    let name = match item.get(S::NAME_KEY) {
+        Some(node) => decoder.within(Segment::Key(S::NAME_KEY), |decoder| {
+            let text = decoder.text(node)?;
+            read_name::<S>(text, node, decoder)
+        }),
+        None => {
+            decoder.missing_key(item, S::NAME_KEY);
+            None
+        }
+    };
+    let value = S::decode_item(item, decoder);
+    let slot = Slot::Index(u32::try_from(index).unwrap_or(u32::MAX));
+    Some(Entry { name: name?, slot, value })
+}
+
+fn read_name<'t, S: SectionItem>(text: &str, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<String> {
+    match S::Name::read(text) {
+        Ok(name) => Some(name.to_string()),
+        Err(complaint) => {
+            decoder.complain(node, complaint);
+            None
+        }
+    }
+}
+
+/// Reads a record whose only neighbour is the name.
+pub(super) fn decode_named<'t, R: Record>(
+    name_key: &'static str,
+    node: NodeRef<'t>,
+    decoder: &mut Decoder<'t>,
+) -> Option<R> {
+    R::decode_fields(node, Beside::name(name_key), decoder)
+}

@@ -1,0 +1,27 @@
+//! Why each step is there, in words.
+
+use super::Step;
+use crate::diff::Cause;
+
+impl Step {
+    /// Why the step is there, in one sentence.
+    pub fn reason(&self) -> String {
+        match self.change.cause {
+            Cause::Declared => "declared in the files and not live".to_owned(),
+            Cause::Edited => format!("declared differently: {}", self.field_list()),
+            Cause::Adopted if self.change.base == self.change.desired => {
+                "adopts a resource nobody owned, as it is".to_owned()
+            }
+            Cause::Adopted => format!("adopts a resource nobody owned, and changes {}", self.field_list()),
+            Cause::Removed => "owned by this repository and no longer declared".to_owned(),
+        }
+    }
+
+    fn field_list(&self) -> String {
+        let fields: Vec<String> = self.change.fields().into_iter().map(|field| field.path).collect();
+        match fields.len() {
+            0..=4 => fields.join(", "),
+            count => format!("{} and {} more", fields[..3].join(", "), count - 3),
+        }
+    }
+}

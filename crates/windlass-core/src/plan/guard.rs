@@ -1,0 +1,137 @@
+//! What a plan must not do, whatever the files say.
+
+use serde::Serialize;
+
+use crate::code::Code;
+use crate::diagnostic::Diagnostic;
+use crate::diff::{Action, Change};
+use crate::resource::{ResourceKey, ResourceMap};
+use crate::value::quoted;
+
+/// More destroys than this are suspicious, if they are also most of what the repository owns. Small repositories are
+/// emptied on purpose often enough.
+const MASS_DESTROY_COUNT: usize = 10;
+
+/// Whether someone said that destroying most of a repository's resources is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// Nobody did: stop.
+    Missing,
+    /// Someone did, for this run.
+    MassDestroy,
+}
+
+/// Why a whole plan is stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MassDestroy {
+    /// How many resources would be destroyed.
+    pub destroys: usize,
+    /// How many the repository owns.
+    pub owned: usize,
+}
+
+impl MassDestroy {
+    /// The problem as it is shown.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let MassDestroy { destroys, owned } = self;
+        let message = format!("this would destroy {destroys} of the {owned} resources the repository owns");
+        Diagnostic::without_place(Code::MassDestroy, "", message).help(
+            "look for an emptied or misplaced file; if it is meant, confirm with --confirm-mass-destroy",
+        )
+    }
+}
+
+/// A change the files ask for and that is not made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// Which resource.
+    #[serde(serialize_with = "as_text")]
+    pub resource: ResourceKey,
+    /// Why.
+    pub reason: String,
+}
+
+fn as_text<S: serde::Serializer>(key: &ResourceKey, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(key)
+}
+
+/// Takes out the destroys that `protect` forbids, and those of everything a protected resource still needs.
+pub(super) fn refuse_protected(changes: Vec<Change>) -> (Vec<Change>, Vec<Refusal>) {
+    let destroyed: ResourceMap<&Change> = changes
+        .iter()
+        .filter(|change| change.action() == Action::Destroy)
+        .map(|change| (change.key.clone(), change))
+        .collect();
+    let mut reasons: ResourceMap<String> = ResourceMap::default();
+    let mut kept: Vec<&Change> = Vec::new();
+    for (_, _, change) in destroyed.iter() {
+        if change.before.as_ref().is_some_and(|spec| spec.is_protected()) {
+            let reason = "it has `protect: true`; remove that in a change of its own first".to_owned();
+            reasons.insert(change.key.clone(), reason);
+            kept.push(change);
+        }
+    }
+    while let Some(change) = kept.pop() {
+        let Some(before) = &change.before else { continue };
+        before.references(&change.key.name, &mut |reference| {
+            if let Some(needed) = destroyed.get(reference.kind, &reference.name)
+                && !reasons.contains(reference.kind, &reference.name)
+            {
+                reasons.insert(needed.key.clone(), format!("{} still needs it", change.key));
+                kept.push(needed);
+            }
+        });
+    }
+    let refusals = reasons
+        .iter()
+        .map(|(kind, name, reason)| Refusal {
+            resource: ResourceKey::new(kind, name),
+            reason: reason.clone(),
+        })
+        .collect();
+    let is_refused = |change: &Change| {
+        change.action() == Action::Destroy && reasons.contains(change.key.kind, &change.key.name)
+    };
+    let allowed = changes.iter().filter(|change| !is_refused(change)).cloned().collect();
+    (allowed, refusals)
+}
+
+/// Resources that refer to something this plan destroys.
+pub(super) fn find_dangling(changes: &[Change]) -> Vec<Diagnostic> {
+    let destroyed: ResourceMap<()> = changes
+        .iter()
+        .filter(|change| change.action() == Action::Destroy)
+        .map(|change| (change.key.clone(), ()))
+        .collect();
+    let mut problems = Vec::new();
+    for change in changes {
+        let Some(after) = &change.after else { continue };
+        after.references(&change.key.name, &mut |reference| {
+            if destroyed.contains(reference.kind, &reference.name) {
+                let message = format!(
+                    "the {} {} refers to the {} {}, which this change destroys",
+                    change.key.kind,
+                    quoted(&change.key.name),
+                    reference.kind,
+                    quoted(&reference.name)
+                );
+                problems.push(
+                    Diagnostic::without_place(Code::ReferenceDestroyed, change.key.to_string(), message)
+                        .help("keep the one or drop the reference of the other"),
+                );
+            }
+        });
+    }
+    problems
+}
+
+/// Whether the plan would destroy most of what the repository owns.
+pub(super) fn mass_destroy(
+    changes: &[Change],
+    owned: usize,
+    confirmation: Confirmation,
+) -> Option<MassDestroy> {
+    let destroys = changes.iter().filter(|change| change.action() == Action::Destroy).count();
+    let is_mass = destroys > MASS_DESTROY_COUNT && destroys * 2 > owned;
+    (is_mass && confirmation == Confirmation::Missing).then_some(MassDestroy { destroys, owned })
+}

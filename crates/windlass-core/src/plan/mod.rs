@@ -1,0 +1,185 @@
+//! Changes → plan: ordered, guarded, capped and explained.
+//!
+//! A [`Plan`] is an immutable document with a digest. Apply follows it step by step and decides nothing again.
+//! `order.rs` is the only place that orders anything.
+
+mod cap;
+mod explain;
+mod group;
+mod guard;
+mod order;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub use cap::{Batch, DEFAULT_CAP, Standing, take};
+pub use group::{Group, groups};
+pub use guard::{Confirmation, MassDestroy, Refusal};
+
+use crate::diagnostic::{self, Diagnostic};
+use crate::diff::{Action, Cause, Change, Comparison, FieldChange};
+use crate::digest::Digest;
+use crate::resource::{Kind, ResourceKey};
+
+/// The version of the plan document.
+const PLAN_VERSION: u32 = 1;
+
+/// What shall be done, in order, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The account it is for.
+    pub account: String,
+    /// What is done, in the order in which it is done.
+    pub steps: Vec<Step>,
+    /// What is not done although the files ask for it, and why.
+    pub refusals: Vec<Refusal>,
+    /// Why nothing of it may be done until someone confirms.
+    pub stopped: Option<MassDestroy>,
+    /// How many declared resources are as they should be.
+    pub unchanged: usize,
+    /// Problems that only the comparison with live showed.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// One change at its place in the order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The change.
+    pub change: Change,
+    /// Changes of this plan that must be done first.
+    pub waits_for: Vec<ResourceKey>,
+}
+
+/// How many of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// To be created.
+    pub create: usize,
+    /// To be updated, adopted ones included.
+    pub update: usize,
+    /// To be destroyed.
+    pub destroy: usize,
+    /// Asked for but refused.
+    pub refused: usize,
+    /// As they should be.
+    pub unchanged: usize,
+}
+
+/// Makes a plan of a comparison.
+pub fn build(account: &str, comparison: Comparison, confirmation: Confirmation) -> Plan {
+    let Comparison { changes, mut problems, owned, unchanged } = comparison;
+    let (changes, refusals) = guard::refuse_protected(changes);
+    problems.extend(guard::find_dangling(&changes));
+    let stopped = guard::mass_destroy(&changes, owned, confirmation);
+    let steps = match order::order(changes) {
+        Ok(steps) => steps,
+        Err(circles) => {
+            problems.extend(circles);
+            Vec::new()
+        }
+    };
+    diagnostic::sort(&mut problems);
+    Plan { account: account.to_owned(), steps, refusals, stopped, unchanged, problems }
+}
+
+impl Plan {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// How many of each.
+    pub fn summary(&self) -> Summary {
+        let count = |action| self.steps.iter().filter(|step| step.change.action() == action).count();
+        Summary {
+            create: count(Action::Create),
+            update: count(Action::Update),
+            destroy: count(Action::Destroy),
+            refused: self.refusals.len(),
+            unchanged: self.unchanged,
+        }
+    }
+
+    /// The bytes the plan's digest is made of: what is done to what, from which state to which, in which order.
+    pub fn canonical_bytes(&self) -> Vec<u8> {
+        let steps: Vec<Value> = self
+            .steps
+            .iter()
+            .map(|step| {
+                json!({
+                    "base": step.change.base,
+                    "cause": step.change.cause,
+                    "desired": step.change.desired,
+                    "kind": step.change.key.kind,
+                    "name": step.change.key.name,
+                })
+            })
+            .collect();
+        let document = json!({ "account": self.account, "steps": steps, "version": PLAN_VERSION });
+        serde_json::to_vec(&document).expect("plain values always serialize into memory")
+    }
+
+    /// The digest of the plan.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.canonical_bytes())
+    }
+
+    /// The plan as JSON, for machines and for the API.
+    pub fn to_json(&self) -> Value {
+        let steps: Vec<StepDocument<'_>> =
+            self.steps.iter().enumerate().map(|(index, step)| StepDocument::of(index, step)).collect();
+        json!({
+            "version": PLAN_VERSION,
+            "digest": self.digest(),
+            "account": self.account,
+            "summary": self.summary(),
+            "stopped": self.stopped,
+            "steps": steps,
+            "refused": self.refusals,
+            "problems": self.problems,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct StepDocument<'p> {
+    position: usize,
+    action: String,
+    kind: Kind,
+    name: &'p str,
+    change: Action,
+    cause: Cause,
+    reason: String,
+    base: Option<Digest>,
+    desired: Option<Digest>,
+    fields: Vec<FieldChange>,
+    payload: Value,
+    waits_for: Vec<String>,
+}
+
+impl<'p> StepDocument<'p> {
+    fn of(index: usize, step: &'p Step) -> StepDocument<'p> {
+        let change = &step.change;
+        StepDocument {
+            position: index + 1,
+            action: step.action_name(),
+            kind: change.key.kind,
+            name: &change.key.name,
+            change: change.action(),
+            cause: change.cause,
+            reason: step.reason(),
+            base: change.base,
+            desired: change.desired,
+            fields: change.fields(),
+            payload: change.payload(),
+            waits_for: step.waits_for.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl Step {
+    /// The action as the API names it: `create_template`.
+    pub fn action_name(&self) -> String {
+        format!("{}_{}", self.change.action(), self.change.key.kind)
+    }
+}

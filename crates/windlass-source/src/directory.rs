@@ -1,0 +1,87 @@
+//! A directory on disk as a tree.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::{EntryKind, ReadError, Tree};
+
+/// A directory on disk. Links inside it are seen and refused, never followed.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    root: PathBuf,
+}
+
+impl Directory {
+    /// The tree below this directory.
+    pub fn new(root: impl Into<PathBuf>) -> Directory {
+        Directory { root: root.into() }
+    }
+
+    fn kind_of(path: &Path) -> std::io::Result<EntryKind> {
+        let metadata = fs::symlink_metadata(path)?;
+        Ok(match metadata.file_type() {
+            kind if kind.is_file() => EntryKind::File(metadata.len()),
+            kind if kind.is_dir() => EntryKind::Directory,
+            _ => EntryKind::Other,
+        })
+    }
+
+    fn walk(&self, relative: &str, found: &mut Vec<(String, EntryKind)>) -> Result<(), ReadError> {
+        let fail = |source: std::io::Error| ReadError { path: relative.to_owned(), source: source.into() };
+        for entry in fs::read_dir(self.root.join(relative)).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let name = entry.file_name();
+            // A name that is not UTF-8 cannot be written in a pattern either.
+            let Some(name) = name.to_str().filter(|name| *name != ".git") else { continue };
+            let path = if relative.is_empty() { name.to_owned() } else { format!("{relative}/{name}") };
+            match Directory::kind_of(&entry.path()).map_err(fail)? {
+                EntryKind::Directory => self.walk(&path, found)?,
+                kind => found.push((path, kind)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Tree for Directory {
+    fn entry(&self, path: &str) -> Result<Option<EntryKind>, ReadError> {
+        let mut at = self.root.clone();
+        let mut kind = EntryKind::Directory;
+        for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+            at.push(part);
+            kind = match Directory::kind_of(&at) {
+                Ok(kind) => kind,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
+                Err(error) => return Err(ReadError { path: path.to_owned(), source: error.into() }),
+            };
+            if kind == EntryKind::Other {
+                break;
+            }
+        }
+        Ok(Some(kind))
+    }
+
+    fn list(&self, directory: &str) -> Result<Vec<(String, EntryKind)>, ReadError> {
+        let mut found = Vec::new();
+        if self.entry(directory)? == Some(EntryKind::Directory) {
+            self.walk(directory, &mut found)?;
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(found)
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        let fail = |source: std::io::Error| ReadError { path: path.to_owned(), source: source.into() };
+        let mut bytes = Vec::new();
+        // A file may grow between asking for its size and reading it; one byte over the limit is enough to tell.
+        let limit = windlass_core::yaml::MAX_FILE_BYTES as u64 + 1;
+        fs::File::open(self.root.join(path))
+            .map_err(fail)?
+            .take(limit)
+            .read_to_end(&mut bytes)
+            .map_err(fail)?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,47 @@
+//! Where fleets come from.
+//!
+//! A [`Tree`] lists and reads files of one state of a repository: a directory on disk, or a git revision read straight
+//! from the object database, never checked out. [`read_fleet`] collects the files of a fleet from either. Symbolic
+//! links and submodules are refused everywhere, and nothing larger than the limits is ever read into memory.
+
+mod directory;
+mod git;
+mod read;
+
+pub use directory::Directory;
+pub use git::{GitError, GitTree};
+pub use read::{FleetFiles, read_fleet};
+
+/// What stands at a path of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file of so many bytes.
+    File(u64),
+    /// A directory.
+    Directory,
+    /// A symbolic link, a submodule or a device.
+    Other,
+}
+
+/// Why a file of a tree could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("could not read {path}")]
+pub struct ReadError {
+    /// The path, relative to the tree's root.
+    pub path: String,
+    /// What went wrong.
+    #[source]
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// One state of a repository's files, below a prefix. Paths are relative to the prefix, with `/` between parts.
+pub trait Tree {
+    /// What stands at a path, without following links anywhere on the way. `None` if nothing does.
+    fn entry(&self, path: &str) -> Result<Option<EntryKind>, ReadError>;
+
+    /// The paths of everything in a directory and below, directories left out, sorted. The empty path is the root.
+    fn list(&self, directory: &str) -> Result<Vec<(String, EntryKind)>, ReadError>;
+
+    /// The content of a regular file.
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
+}

@@ -1,0 +1,125 @@
+//! Tree → the files of a fleet.
+
+use std::collections::BTreeMap;
+
+use windlass_core::code::Code;
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::manifest::{
+    FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, Role, SourceFile, read_file,
+    select_includes,
+};
+use windlass_core::resource::ResourceKey;
+use windlass_core::yaml::MAX_FILE_BYTES;
+
+use crate::{EntryKind, ReadError, Tree};
+
+/// The files of a fleet, root first, and what stood in the way of reading others.
+#[derive(Debug, Default)]
+pub struct FleetFiles {
+    /// Files that were read. The first is fleet.yaml; empty if it could not be read.
+    pub files: Vec<SourceFile>,
+    /// Files that were refused or could not be read.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Reads fleet.yaml (or another root file) and everything it includes. What the memo knows is not read twice.
+pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
+    let mut fleet = FleetFiles::default();
+    let Some(root_bytes) = read_one(tree, root, &mut fleet.problems) else { return fleet };
+    let mut total = root_bytes.len();
+    let root_file = SourceFile { path: root.to_owned(), bytes: root_bytes };
+    let patterns = memo.includes_of(&root_file);
+    fleet.files.push(root_file);
+    if patterns.is_empty() {
+        return fleet;
+    }
+    let listed = match list_for(tree, &patterns) {
+        Ok(listed) => listed,
+        Err(error) => {
+            fleet.problems.push(unreadable(&error));
+            return fleet;
+        }
+    };
+    let included = select_includes(&patterns, listed.keys().map(String::as_str).filter(|path| *path != root));
+    if included.len() >= MAX_FILES {
+        let message = format!("the fleet has {} files, more than {MAX_FILES}", included.len() + 1);
+        fleet
+            .problems
+            .push(Diagnostic::with_file(Code::FilesTooMany, root, message).help("use fewer, larger files"));
+        return fleet;
+    }
+    for path in included {
+        if let Some(bytes) = read_one(tree, path, &mut fleet.problems) {
+            total += bytes.len();
+            fleet.files.push(SourceFile { path: path.to_owned(), bytes });
+        }
+        if total > MAX_TOTAL_BYTES {
+            let message = "the fleet's files have more than 64 MiB together";
+            let help = "split the fleet over repositories";
+            fleet.problems.push(Diagnostic::with_file(Code::FilesTooLarge, root, message).help(help));
+            return fleet;
+        }
+    }
+    fleet
+}
+
+/// What may be included: only the directories that the patterns' fixed beginnings name are looked into.
+fn list_for(tree: &impl Tree, patterns: &[IncludePattern]) -> Result<BTreeMap<String, EntryKind>, ReadError> {
+    let mut listed = BTreeMap::new();
+    for pattern in patterns {
+        let text = pattern.to_string();
+        let fixed = text.split(['*', '?', '[', '{']).next().unwrap_or_default();
+        let directory = fixed.rsplit_once('/').map_or("", |(directory, _)| directory);
+        listed.extend(tree.list(directory)?);
+    }
+    Ok(listed)
+}
+
+fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Option<Vec<u8>> {
+    let refuse = |code, message: &str, help: &str| Diagnostic::with_file(code, path, message).help(help);
+    let problem = match tree.entry(path) {
+        Ok(Some(EntryKind::File(size))) if size as usize <= MAX_FILE_BYTES => match tree.read(path) {
+            Ok(bytes) => return Some(bytes),
+            Err(error) => unreadable(&error),
+        },
+        Ok(Some(EntryKind::File(size))) => refuse(
+            Code::FileTooLarge,
+            &format!("the file has {size} bytes, more than the 1 MiB limit"),
+            "look for committed binary data, or split the fleet into files and `include` them",
+        ),
+        Ok(Some(EntryKind::Directory)) => {
+            refuse(Code::FileUnreadable, "this is a directory", "a file belongs here")
+        }
+        Ok(Some(EntryKind::Other)) => refuse(
+            Code::FileNotRegular,
+            "symbolic links and submodules are refused",
+            "put the content itself into the repository",
+        ),
+        Ok(None) => refuse(
+            Code::FileMissing,
+            &format!("there is no {path} here"),
+            &format!("create {FLEET_FILE}, or name the directory or file that holds it"),
+        ),
+        Err(error) => unreadable(&error),
+    };
+    problems.push(problem);
+    None
+}
+
+fn unreadable(error: &ReadError) -> Diagnostic {
+    Diagnostic::with_file(Code::FileUnreadable, &error.path, format!("could not be read: {}", error.source))
+        .help("check that it exists and that you may read it")
+}
+
+impl FleetFiles {
+    /// Adds a problem for each path the fleet needs and the tree does not have.
+    pub fn check_paths(tree: &impl Tree, fleet: &mut Fleet) {
+        let is_missing =
+            |path: &str| !matches!(tree.entry(path), Ok(Some(EntryKind::File(_) | EntryKind::Directory)));
+        let missing: BTreeMap<String, ResourceKey> =
+            fleet.repository_paths().into_iter().filter(|(path, _)| is_missing(path)).collect();
+        if !missing.is_empty() {
+            fleet.report_missing_paths(&missing);
+        }
+    }
+}
