@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::manifest::{
-    FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, Role, SourceFile, read_file,
-    select_includes,
+    FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, Memo, SourceFile, select_includes,
 };
 use windlass_core::resource::ResourceKey;
 use windlass_core::yaml::MAX_FILE_BYTES;

@@ -33,19 +33,26 @@ impl Memo {
         {
             return Arc::clone(fleet);
         }
-        let read: Vec<Arc<FileManifest>> = files
-            .iter()
-            .zip(&digests)
-            .enumerate()
-            .map(|(index, (file, digest))| match self.files.get(digest) {
-                Some(known) => Arc::clone(known),
-                None => Arc::new(read_file(&file.path, &file.bytes, role_of(index))),
-            })
-            .collect();
+        let read = self.read_files(files, &digests);
         self.files = digests.into_iter().zip(read.iter().cloned()).collect();
         let fleet = Arc::new(assemble(read, context));
         self.fleet = Some((whole, Arc::clone(&fleet)));
         fleet
+    }
+
+    /// Reads a fleet that will not be read again.
+    pub fn read_once(self, files: &[SourceFile], context: &Context) -> Fleet {
+        let digests: Vec<Digest> =
+            files.iter().enumerate().map(|(index, file)| digest_of(file, index)).collect();
+        assemble(self.read_files(files, &digests), context)
+    }
+
+    fn read_files(&self, files: &[SourceFile], digests: &[Digest]) -> Vec<Arc<FileManifest>> {
+        let read = |(index, (file, digest)): (usize, (&SourceFile, &Digest))| match self.files.get(digest) {
+            Some(known) => Arc::clone(known),
+            None => Arc::new(read_file(&file.path, &file.bytes, role_of(index))),
+        };
+        files.iter().zip(digests).enumerate().map(read).collect()
     }
 }
 

@@ -1,0 +1,186 @@
+//! The command line: every option with its help text. Completions, man pages and the reference come from here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// GitOps for whole fleets: machines, the SD-WAN between them and Kubernetes clusters.
+///
+/// Windlass reads fleet.yaml, checks it, compares it with another state and shows what would change, in order and with
+/// reasons.
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0   fine; for `plan`: nothing to do
+  1   problems were found
+  2   `plan`: there are changes
+  64  the command line was wrong";
+
+/// When to use colour. `NO_COLOR` and `CLICOLOR_FORCE` are honoured by `auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    pub(crate) fn apply(self) {
+        match self {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check fleets and tell every problem at once.
+    Validate(ValidateOptions),
+    /// Show what would change between two states of a fleet, in order.
+    Plan(PlanOptions),
+    /// Format fleet.yaml and the files it includes, keeping comments.
+    Fmt(FmtOptions),
+    /// Print the JSON Schema of fleet.yaml, for editors.
+    Schema,
+    /// Explain a kind, a field or a problem code.
+    Explain(ExplainOptions),
+    /// Print shell completions.
+    Completions(CompletionsOptions),
+    /// Write man pages.
+    Man(ManOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateOptions {
+    /// Directories with a fleet.yaml, or files to use in its place.
+    #[arg(default_value = ".", value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// How to print problems.
+    #[arg(long, value_enum, default_value_t = ProblemFormat::Human)]
+    pub(crate) format: ProblemFormat,
+
+    /// The account the fleet must be for, by name or id. May be given more than once.
+    #[arg(long, value_name = "ACCOUNT")]
+    pub(crate) account: Vec<String>,
+
+    /// Fail on warnings too.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// How problems are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProblemFormat {
+    /// For people, with excerpts.
+    Human,
+    /// One JSON document.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// GitHub workflow commands, shown as annotations in a pull request.
+    Github,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanOptions {
+    /// The directory with fleet.yaml, or a file to use in its place.
+    #[arg(default_value = ".", value_name = "PATH")]
+    pub(crate) path: PathBuf,
+
+    /// The state to start from: a directory or file, or a git revision of the repository around PATH.
+    #[arg(long, value_name = "PATH|GIT-REVISION")]
+    pub(crate) from: String,
+
+    /// How to print the plan.
+    #[arg(long, value_enum, default_value_t = PlanFormat::Human)]
+    pub(crate) format: PlanFormat,
+
+    /// The account the fleet must be for, by name or id. May be given more than once.
+    #[arg(long, value_name = "ACCOUNT")]
+    pub(crate) account: Vec<String>,
+
+    /// Plan even if most of what is there would be destroyed.
+    #[arg(long)]
+    pub(crate) confirm_mass_destroy: bool,
+
+    /// How many changes one run proposes; the plan says how many runs it takes.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "POWERNODE_GITOPS_MAX_PROPOSALS_PER_TICK",
+        default_value_t = windlass_core::plan::DEFAULT_CAP,
+        value_parser = parse_cap,
+    )]
+    pub(crate) max_proposals_per_tick: usize,
+}
+
+fn parse_cap(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(cap) if cap > 0 => Ok(cap),
+        _ => Err("use a whole number of at least 1".to_owned()),
+    }
+}
+
+/// How a plan is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// For people.
+    Human,
+    /// One JSON document.
+    Json,
+    /// Markdown that fits a pull request comment.
+    Markdown,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FmtOptions {
+    /// Directories with a fleet.yaml, or files. `-` formats standard input to standard output.
+    #[arg(default_value = ".", value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Change nothing; list files that are not formatted and exit with 1 if there are any.
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Change nothing; show what would change, and exit as with --check.
+    #[arg(long)]
+    pub(crate) diff: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOptions {
+    /// What to explain: `node`, `node.template`, `bundle.rollout.waves`, `unknown-key`. Left out: what there is.
+    #[arg(value_name = "KIND[.FIELD]|CODE")]
+    pub(crate) topic: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsOptions {
+    /// The shell.
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManOptions {
+    /// Write one page per command into this directory. Left out: the main page goes to standard output.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) dir: Option<PathBuf>,
+}

@@ -1,0 +1,92 @@
+//! Reading a fleet from where the command line says.
+
+use std::path::{Path, PathBuf};
+
+use windlass_core::diagnostic::{self, Diagnostic};
+use windlass_core::manifest::{Context, FLEET_FILE, Fleet, Memo};
+use windlass_source::{Directory, FleetFiles, GitTree, Tree, read_fleet};
+
+use crate::exit::CommandError;
+
+/// A fleet with its problems, as the command line names its files.
+pub(super) struct Loaded {
+    /// The fleet; its own problems are in `problems`.
+    pub(super) fleet: Fleet,
+    /// Every problem, files named as seen from the current directory.
+    pub(super) problems: Vec<Diagnostic>,
+    /// What goes before a file of the fleet to name it on the command line.
+    prefix: String,
+}
+
+impl Loaded {
+    /// Whether anything stops a plan.
+    pub(super) fn has_errors(&self) -> bool {
+        diagnostic::has_errors(&self.problems)
+    }
+
+    /// The text of a file by the name its problems carry.
+    pub(super) fn text(&self, file: &str) -> Option<&str> {
+        self.fleet.text(file.strip_prefix(&self.prefix)?)
+    }
+}
+
+/// Where a path on the command line points: a directory and the root file in it.
+pub(super) fn split(path: &Path) -> (PathBuf, String) {
+    if path.is_dir() {
+        return (path.to_path_buf(), FLEET_FILE.to_owned());
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => (or_here(parent), name.to_string_lossy().into_owned()),
+        _ => (path.to_path_buf(), FLEET_FILE.to_owned()),
+    }
+}
+
+fn or_here(parent: &Path) -> PathBuf {
+    if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_path_buf() }
+}
+
+/// Reads the fleet at a path.
+pub(super) fn from_path(path: &Path, context: &Context) -> Loaded {
+    let (directory, root) = split(path);
+    let shown = directory.to_string_lossy();
+    let prefix = match shown.as_ref() {
+        "." => String::new(),
+        shown if shown.ends_with('/') => shown.to_owned(),
+        shown => format!("{shown}/"),
+    };
+    load(&Directory::new(&directory), &root, prefix, context)
+}
+
+/// Reads the fleet at a path as it was at a git revision.
+pub(super) fn from_revision(path: &Path, revision: &str, context: &Context) -> Result<Loaded, CommandError> {
+    let (directory, root) = split(path);
+    let tree = GitTree::open(&directory, revision).map_err(|error| {
+        let help = "--from takes a directory, a file or a git revision such as `main` or `HEAD~1`";
+        CommandError::told(error.to_string(), help)
+    })?;
+    Ok(load(&tree, &root, format!("{revision}:"), context))
+}
+
+fn load(tree: &impl Tree, root: &str, prefix: String, context: &Context) -> Loaded {
+    let mut memo = Memo::default();
+    let FleetFiles { files, problems: unread } = read_fleet(tree, root, &mut memo);
+    let mut fleet = memo.read_once(&files, context);
+    if !fleet.has_errors() {
+        FleetFiles::check_paths(tree, &mut fleet);
+    }
+    let mut problems: Vec<Diagnostic> = unread;
+    problems.append(&mut fleet.diagnostics);
+    for problem in &mut problems {
+        if !problem.file.is_empty() {
+            problem.file.insert_str(0, &prefix);
+        }
+    }
+    diagnostic::sort(&mut problems);
+    Loaded { fleet, problems, prefix }
+}
+
+/// The context of the command line: no server, and the account that was asked for.
+pub(super) fn context(accounts: &[String]) -> Context {
+    let account = (!accounts.is_empty()).then(|| accounts.to_vec());
+    Context { account, ..Context::offline() }
+}

@@ -1,0 +1,52 @@
+//! `windlass`: checks and plans fleets on the command line.
+//!
+//! This file only wires: arguments → command → exit code. Commands decide nothing themselves (the core does) and
+//! print nothing themselves (views do).
+
+mod args;
+mod commands;
+mod exit;
+mod view;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Arguments, Command};
+use crate::exit::{CommandError, Exit};
+use crate::view::Terminal;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Failing to print the usage leaves nothing better to do than to exit with its code.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Fine.into() };
+        }
+    };
+    arguments.color.apply();
+    let terminal = Terminal::detect();
+    match run(arguments.command, &terminal) {
+        Ok(exit) => exit.into(),
+        Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Exit::Fine.into()
+        }
+        Err(error) => {
+            view::error(&error);
+            Exit::Problems.into()
+        }
+    }
+}
+
+fn run(command: Command, terminal: &Terminal) -> Result<Exit, CommandError> {
+    match command {
+        Command::Validate(options) => commands::validate::run(&options, terminal),
+        Command::Plan(options) => commands::plan::run(&options, terminal),
+        Command::Fmt(options) => commands::fmt::run(&options, terminal),
+        Command::Schema => commands::schema::run(),
+        Command::Explain(options) => commands::explain::run(&options, terminal),
+        Command::Completions(options) => commands::completions::run(&options),
+        Command::Man(options) => commands::man::run(&options),
+    }
+}

@@ -1,0 +1,124 @@
+//! Everything that is printed, and nothing that is decided.
+//!
+//! All text that came from a repository goes through [`clean`] before it reaches a terminal.
+
+pub(crate) mod explain;
+pub(crate) mod github;
+pub(crate) mod human;
+pub(crate) mod json;
+pub(crate) mod markdown;
+pub(crate) mod sarif;
+mod value;
+
+use std::io::{self, Write as _};
+
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::digest::Digest;
+use windlass_core::manifest::ProviderConfig;
+use windlass_core::plan::Plan;
+
+use crate::exit::CommandError;
+
+/// Width when there is no terminal to ask: wide enough for a message, narrow enough for a log.
+const DEFAULT_WIDTH: usize = 100;
+
+/// What is known about where output goes.
+pub(crate) struct Terminal {
+    /// Columns.
+    pub(crate) width: usize,
+}
+
+impl Terminal {
+    /// Asks the terminal, or `COLUMNS`.
+    pub(crate) fn detect() -> Terminal {
+        let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let from_terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        Terminal { width: from_environment.or(from_terminal).unwrap_or(DEFAULT_WIDTH).clamp(40, 400) }
+    }
+}
+
+/// What `validate` found.
+pub(crate) struct Checked<'v> {
+    pub(crate) problems: &'v [Diagnostic],
+    pub(crate) resources: usize,
+    pub(crate) digest: Digest,
+}
+
+/// What `plan` made.
+pub(crate) struct Planned<'v> {
+    pub(crate) plan: &'v Plan,
+    pub(crate) problems: &'v [Diagnostic],
+    pub(crate) from: &'v str,
+    pub(crate) provider_configs: &'v [ProviderConfig],
+    pub(crate) cap: usize,
+    pub(crate) remaining: usize,
+}
+
+/// The text of a file by name, for excerpts.
+pub(crate) type TextOf<'v> = dyn Fn(&str) -> Option<&'v str> + 'v;
+
+/// Prints why a command could not do its work.
+pub(crate) fn error(error: &CommandError) {
+    let mut err = anstream::stderr();
+    let style = anstyle::AnsiColor::Red.on_default().bold();
+    // There is nowhere left to tell that standard error is closed.
+    let _ = match error {
+        CommandError::Output(error) => {
+            writeln!(err, "{style}error{style:#}: could not write the output: {error}")
+        }
+        CommandError::Told { message, help } => {
+            writeln!(err, "{style}error{style:#}: {}\n  help: {}", clean(message), clean(help))
+        }
+    };
+}
+
+/// Prints one line.
+pub(crate) fn line(text: &str) -> io::Result<()> {
+    writeln!(anstream::stdout(), "{}", clean(text))
+}
+
+/// Prints text that is the product itself, as it is.
+pub(crate) fn text(text: &str) -> io::Result<()> {
+    bytes(text.as_bytes())
+}
+
+/// Prints bytes that are the product itself, as they are.
+pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// Text from a repository, safe for a terminal: control characters and marks that reorder text become visible.
+/// Keeps the number of bytes, so that positions in the text stay right.
+pub(crate) fn clean(text: &str) -> String {
+    if !text.chars().any(is_unsafe) {
+        return text.to_owned();
+    }
+    text.chars().map(|c| if is_unsafe(c) { "?".repeat(c.len_utf8()) } else { c.to_string() }).collect()
+}
+
+fn is_unsafe(c: char) -> bool {
+    let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let invisible = matches!(c, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    (c.is_control() && !matches!(c, '\n' | '\t')) || reorders || invisible
+}
+
+/// `1 change`, `2 changes`.
+pub(crate) fn count(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_reordering_marks_do_not_reach_the_terminal() {
+        let hostile = "a\u{1b}[31mred\u{9b}0m\u{202e}txt\u{7}";
+        let cleaned = clean(hostile);
+        assert_eq!(cleaned.len(), hostile.len());
+        assert!(!cleaned.chars().any(is_unsafe));
+        assert_eq!(clean("plain ✓ tëxt\n"), "plain ✓ tëxt\n");
+    }
+}
