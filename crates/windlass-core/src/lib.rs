@@ -20,6 +20,7 @@ mod graph;
 pub mod live;
 pub mod manifest;
 pub mod plan;
+pub mod reference;
 pub mod resource;
 pub mod schema;
 pub mod secret;

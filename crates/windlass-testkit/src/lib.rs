@@ -1,1 +1,4 @@
-//! Fleets made up for tests and benchmarks.
+//! Fleets made up for tests and benchmarks, and a world in which plans are only pretended to be applied.
+
+pub mod model;
+pub mod pretend;

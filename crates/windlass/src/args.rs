@@ -65,6 +65,9 @@ pub(crate) enum Command {
     Completions(CompletionsOptions),
     /// Write man pages.
     Man(ManOptions),
+    /// Write the generated reference pages.
+    #[command(hide = true)]
+    Reference(ReferenceOptions),
 }
 
 #[derive(Debug, Args)]
@@ -183,4 +186,11 @@ pub(crate) struct ManOptions {
     /// Write one page per command into this directory. Left out: the main page goes to standard output.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReferenceOptions {
+    /// The directory to write to.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) dir: PathBuf,
 }

@@ -48,5 +48,6 @@ fn run(command: Command, terminal: &Terminal) -> Result<Exit, CommandError> {
         Command::Explain(options) => commands::explain::run(&options, terminal),
         Command::Completions(options) => commands::completions::run(&options),
         Command::Man(options) => commands::man::run(&options),
+        Command::Reference(options) => commands::reference::run(&options),
     }
 }

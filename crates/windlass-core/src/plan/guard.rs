@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::code::Code;
+use crate::desired::Desired;
 use crate::diagnostic::Diagnostic;
 use crate::diff::{Action, Change};
 use crate::resource::{ResourceKey, ResourceMap};
@@ -96,27 +97,28 @@ pub(super) fn refuse_protected(changes: Vec<Change>) -> (Vec<Change>, Vec<Refusa
     (allowed, refusals)
 }
 
-/// Resources that refer to something this plan destroys.
-pub(super) fn find_dangling(changes: &[Change]) -> Vec<Diagnostic> {
+/// Declared resources, changed or not, that refer to something this plan destroys.
+pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Diagnostic> {
     let destroyed: ResourceMap<()> = changes
         .iter()
         .filter(|change| change.action() == Action::Destroy)
         .map(|change| (change.key.clone(), ()))
         .collect();
+    if destroyed.is_empty() {
+        return Vec::new();
+    }
     let mut problems = Vec::new();
-    for change in changes {
-        let Some(after) = &change.after else { continue };
-        after.references(&change.key.name, &mut |reference| {
+    for (kind, name, declared) in desired.resources.iter() {
+        declared.spec.references(name, &mut |reference| {
             if destroyed.contains(reference.kind, &reference.name) {
                 let message = format!(
-                    "the {} {} refers to the {} {}, which this change destroys",
-                    change.key.kind,
-                    quoted(&change.key.name),
+                    "the {kind} {} refers to the {} {}, which this change destroys",
+                    quoted(name),
                     reference.kind,
                     quoted(&reference.name)
                 );
                 problems.push(
-                    Diagnostic::without_place(Code::ReferenceDestroyed, change.key.to_string(), message)
+                    Diagnostic::without_place(Code::ReferenceDestroyed, format!("{kind} {name}"), message)
                         .help("keep the one or drop the reference of the other"),
                 );
             }

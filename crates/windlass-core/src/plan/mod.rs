@@ -16,6 +16,7 @@ pub use cap::{Batch, DEFAULT_CAP, Standing, take};
 pub use group::{Group, groups};
 pub use guard::{Confirmation, MassDestroy, Refusal};
 
+use crate::desired::Desired;
 use crate::diagnostic::{self, Diagnostic};
 use crate::diff::{Action, Cause, Change, Comparison, FieldChange};
 use crate::digest::Digest;
@@ -66,10 +67,10 @@ pub struct Summary {
 }
 
 /// Makes a plan of a comparison.
-pub fn build(account: &str, comparison: Comparison, confirmation: Confirmation) -> Plan {
+pub fn build(desired: &Desired, comparison: Comparison, confirmation: Confirmation) -> Plan {
     let Comparison { changes, mut problems, owned, unchanged } = comparison;
     let (changes, refusals) = guard::refuse_protected(changes);
-    problems.extend(guard::find_dangling(&changes));
+    problems.extend(guard::find_dangling(desired, &changes));
     let stopped = guard::mass_destroy(&changes, owned, confirmation);
     let steps = match order::order(changes) {
         Ok(steps) => steps,
@@ -79,7 +80,7 @@ pub fn build(account: &str, comparison: Comparison, confirmation: Confirmation) 
         }
     };
     diagnostic::sort(&mut problems);
-    Plan { account: account.to_owned(), steps, refusals, stopped, unchanged, problems }
+    Plan { account: desired.account.clone(), steps, refusals, stopped, unchanged, problems }
 }
 
 impl Plan {

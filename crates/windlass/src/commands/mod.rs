@@ -6,5 +6,6 @@ pub(crate) mod fmt;
 mod load;
 pub(crate) mod man;
 pub(crate) mod plan;
+pub(crate) mod reference;
 pub(crate) mod schema;
 pub(crate) mod validate;

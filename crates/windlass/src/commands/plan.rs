@@ -32,7 +32,7 @@ pub(crate) fn run(options: &PlanOptions, terminal: &Terminal) -> Result<Exit, Co
     let confirmation =
         if options.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing };
     let comparison = compare(&after.fleet.desired, &live, &repository);
-    let plan = plan::build(&after.fleet.desired.account, comparison, confirmation);
+    let plan = plan::build(&after.fleet.desired, comparison, confirmation);
     let mut problems = after.problems.clone();
     problems.extend(plan.problems.iter().cloned());
     problems.extend(plan.stopped.iter().map(plan::MassDestroy::diagnostic));

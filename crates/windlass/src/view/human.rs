@@ -155,10 +155,9 @@ fn sign(action: Action) -> (&'static str, Style) {
 
 fn write_group(out: &mut impl io::Write, group: &plan::Group<'_>, terminal: &Terminal) -> io::Result<()> {
     let (sign, style) = sign(group.cause.action());
-    let (first, step) = group.steps[0];
-    let (last, _) = group.steps[group.steps.len() - 1];
+    let (_, step) = group.steps[0];
     let dim = Style::new().dimmed();
-    let positions = if first == last { first.to_string() } else { format!("{first}–{last}") };
+    let positions = group.positions();
     let names: Vec<String> = group.steps.iter().map(|(_, step)| clean(&step.change.key.name)).collect();
     let title = match names.len() {
         1 => format!("{} {}", group.kind, names[0]),

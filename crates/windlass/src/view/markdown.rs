@@ -102,9 +102,9 @@ fn note_left_out(text: &mut String, left_out: usize) {
 }
 
 fn table_row(group: &Group<'_>) -> String {
-    let (first, step) = group.steps[0];
-    let (last, last_step) = group.steps[group.steps.len() - 1];
-    let positions = if first == last { first.to_string() } else { format!("{first}–{last}") };
+    let (_, step) = group.steps[0];
+    let (_, last_step) = group.steps[group.steps.len() - 1];
+    let positions = group.positions();
     let resource = match group.steps.len() {
         1 => code(&step.change.key.name),
         many => format!("{many}: {} … {}", code(&step.change.key.name), code(&last_step.change.key.name)),

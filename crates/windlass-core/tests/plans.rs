@@ -1,0 +1,220 @@
+//! Ownership, adoption, guards, cap and grouping, each on the smallest fleet that shows it.
+
+use windlass_core::code::Code;
+use windlass_core::desired::Desired;
+use windlass_core::diff::{Action, Cause, compare};
+use windlass_core::live::{Live, Owner};
+use windlass_core::manifest::{Context, Memo, SourceFile};
+use windlass_core::plan::{self, Confirmation, Plan, Standing};
+use windlass_core::resource::{Kind, ResourceKey};
+
+fn desired(body: &str) -> Desired {
+    let text = format!("version: 1\naccount: acme\n{body}");
+    let files = [SourceFile { path: "fleet.yaml".to_owned(), bytes: text.into_bytes() }];
+    let fleet = Memo::default().read_once(&files, &Context::offline());
+    assert!(!fleet.has_errors(), "{:?}", fleet.diagnostics);
+    fleet.desired
+}
+
+fn repository(name: &str) -> Owner {
+    Owner::Repository(name.to_owned())
+}
+
+fn plan_from(before: &str, after: &str) -> Plan {
+    let live = Live::after(&desired(before), &repository("ours"));
+    let after = desired(after);
+    plan::build(&after, compare(&after, &live, &repository("ours")), Confirmation::Missing)
+}
+
+fn steps(plan: &Plan) -> Vec<String> {
+    plan.steps.iter().map(|step| format!("{} {}", step.change.action(), step.change.key)).collect()
+}
+
+fn clusters(range: std::ops::Range<usize>) -> String {
+    let items: Vec<String> = range.map(|number| format!("  c-{number:03}: {{}}\n")).collect();
+    if items.is_empty() { String::new() } else { format!("clusters:\n{}", items.concat()) }
+}
+
+#[test]
+fn defaults_written_out_are_no_difference() {
+    let plan = plan_from(
+        "bundles: [{name: b, path: x}]",
+        "bundles: [{name: b, path: x, prune: true, wait: true, timeout: 300s, targets: [], protect: false}]",
+    );
+    assert!(plan.is_empty(), "{:?}", steps(&plan));
+}
+
+#[test]
+fn an_update_tells_fields_with_their_defaults() {
+    let plan = plan_from("bundles: [{name: b, path: x}]", "bundles: [{name: b, path: y, prune: false}]");
+    let fields = plan.steps[0].change.fields();
+    let told: Vec<String> =
+        fields.iter().map(|field| format!("{}: {} -> {}", field.path, field.before, field.after)).collect();
+    assert_eq!(told, ["path: \"x\" -> \"y\"", "prune: true -> false"]);
+}
+
+#[test]
+fn two_repositories_share_an_account_without_fighting() {
+    let live = Live::after(&desired("clusters: [{name: theirs}]"), &repository("theirs"));
+    let ours = desired("clusters: [{name: ours}]");
+    let plan = plan::build(&ours, compare(&ours, &live, &repository("ours")), Confirmation::Missing);
+    assert_eq!(steps(&plan), ["create cluster ours"]);
+    assert_eq!(plan.problems, []);
+}
+
+#[test]
+fn what_another_repository_owns_is_an_error_that_names_it() {
+    let live = Live::after(&desired("clusters: [{name: shared}]"), &repository("theirs"));
+    let ours = desired("clusters: [{name: shared, labels: {a: b}}]");
+    let plan = plan::build(&ours, compare(&ours, &live, &repository("ours")), Confirmation::Missing);
+    assert!(plan.is_empty());
+    assert_eq!(plan.problems[0].code, Code::OwnedElsewhere);
+    assert!(plan.problems[0].message.contains("`theirs`"));
+}
+
+#[test]
+fn what_nobody_owns_is_adopted_by_an_update_that_says_so() {
+    let live =
+        Live::after(&desired("clusters: [{name: same}, {name: other}, {name: alone}]"), &Owner::Nobody);
+    let ours = desired("clusters: [{name: same}, {name: other, labels: {a: b}}]");
+    let plan = plan::build(&ours, compare(&ours, &live, &repository("ours")), Confirmation::Missing);
+    assert_eq!(steps(&plan), ["update cluster other", "update cluster same"]);
+    assert!(plan.steps.iter().all(|step| step.change.cause == Cause::Adopted));
+    assert_eq!(plan.steps[0].reason(), "adopts a resource nobody owned, and changes labels.a");
+    assert_eq!(plan.steps[1].reason(), "adopts a resource nobody owned, as it is");
+}
+
+#[test]
+fn an_emptied_file_is_stopped_until_someone_confirms() {
+    let before = desired(&clusters(0..11));
+    let live = Live::after(&before, &repository("ours"));
+    let empty = desired("");
+    let plan = |confirmation| plan::build(&empty, compare(&empty, &live, &repository("ours")), confirmation);
+    let stopped = plan(Confirmation::Missing).stopped.unwrap();
+    assert_eq!((stopped.destroys, stopped.owned), (11, 11));
+    assert_eq!(plan(Confirmation::MassDestroy).stopped, None);
+}
+
+#[test]
+fn few_destroys_or_a_small_share_are_not_a_mass_destroy() {
+    assert_eq!(plan_from(&clusters(0..10), "").stopped, None);
+    assert_eq!(plan_from(&clusters(0..40), &clusters(0..20)).stopped, None);
+    assert!(plan_from(&clusters(0..41), &clusters(0..20)).stopped.is_some());
+}
+
+#[test]
+fn a_protected_resource_stays_and_so_does_what_it_needs() {
+    let before = "templates: {t: {node_platform: debian-12-amd64}, u: {node_platform: debian-12-amd64}}\n\
+                  nodes: {n: {template: t, protect: true}}";
+    let plan = plan_from(before, "");
+    assert_eq!(steps(&plan), ["destroy template u"]);
+    let refused: Vec<String> =
+        plan.refusals.iter().map(|refusal| format!("{}: {}", refusal.resource, refusal.reason)).collect();
+    assert_eq!(
+        refused,
+        [
+            "template t: node n still needs it",
+            "node n: it has `protect: true`; remove that in a change of its own first"
+        ]
+    );
+}
+
+#[test]
+fn what_is_still_referred_to_is_not_destroyed_silently() {
+    let before = "templates: {t: {node_platform: debian-12-amd64}}\nnodes: {n: {template: t}}";
+    let plan = plan_from(before, "nodes: {n: {template: t}}");
+    assert_eq!(plan.problems[0].code, Code::ReferenceDestroyed);
+    assert!(plan.problems[0].message.contains("the node `n` refers to the template `t`"));
+}
+
+#[test]
+fn a_reference_is_dropped_before_its_end_goes() {
+    let before = "templates: {a: {node_platform: debian-12-amd64}, b: {node_platform: debian-12-amd64}}\n\
+                  nodes: {n: {template: a}}";
+    let after = "templates: {b: {node_platform: debian-12-amd64}}\nnodes: {n: {template: b}}";
+    assert_eq!(steps(&plan_from(before, after)), ["update node n", "destroy template a"]);
+}
+
+#[test]
+fn a_hundred_changes_come_in_four_batches_and_rejected_ones_do_not_starve_the_rest() {
+    let plan = plan_from("", &clusters(0..100));
+    let mut open: Vec<usize> = Vec::new();
+    for expected_remaining in [75, 50, 25, 0] {
+        let standing =
+            |position: usize| if open.contains(&position) { Standing::Open } else { Standing::Fresh };
+        let positions: Vec<ResourceKey> = plan.steps.iter().map(|step| step.change.key.clone()).collect();
+        let batch = plan::take(&plan.steps, 25, |step| {
+            standing(positions.iter().position(|key| *key == step.change.key).unwrap())
+        });
+        assert_eq!((batch.taken.len(), batch.remaining), (25, expected_remaining));
+        assert_eq!(batch.taken[0], open.len());
+        open.extend(batch.taken);
+    }
+    let rejected = |name: &str| name < "c-025";
+    let batch = plan::take(&plan.steps, 25, |step| match rejected(&step.change.key.name) {
+        true => Standing::Rejected,
+        false => Standing::Fresh,
+    });
+    assert_eq!(batch.taken, (25..50).collect::<Vec<_>>());
+    let last = plan::take(&plan.steps, 1000, |step| match rejected(&step.change.key.name) {
+        true => Standing::Rejected,
+        false => Standing::Open,
+    });
+    assert_eq!((last.taken.len(), last.remaining), (25, 0));
+}
+
+#[test]
+fn the_same_change_on_many_is_one_group() {
+    let nodes = |region: &str| {
+        let node = |number| format!("  n-{number}: {{template: t, region: {region}}}\n");
+        let all: String = (0..5).map(node).collect();
+        format!("templates: {{t: {{node_platform: debian-12-amd64}}}}\nnodes:\n{all}")
+    };
+    let after = nodes("us").replace("n-2: {template: t, region: us}", "n-2: {template: t, region: ap}");
+    let plan = plan_from(&nodes("eu"), &after);
+    let groups = plan::groups(&plan);
+    let told: Vec<(Kind, usize, String)> =
+        groups.iter().map(|group| (group.kind, group.steps.len(), group.positions())).collect();
+    assert_eq!(told, [(Kind::Node, 4, "1–2, 4–5".to_owned()), (Kind::Node, 1, "3".to_owned())]);
+}
+
+#[test]
+fn digests_are_what_they_were() {
+    // Approvals name digests, so these must never change. A failure here is a breaking change of the format.
+    let fleet = desired(
+        "templates: {t: {node_platform: debian-12-amd64, modules: [nginx@1.26.0]}}\n\
+         nodes: [{hostname: n, template: t, labels: {tier: edge}}]",
+    );
+    let node = fleet.resources.get(Kind::Node, "n").unwrap();
+    assert_eq!(node.spec.canonical_bytes(), br#"{"labels":{"tier":"edge"},"template":"t"}"#);
+    assert_eq!(node.digest.short(), "7a7cc97a65ad");
+    let plan =
+        plan::build(&fleet, compare(&fleet, &Live::default(), &repository("r")), Confirmation::Missing);
+    assert_eq!(
+        (fleet.digest().short(), plan.digest().short()),
+        ("dbccc2eeb049".to_owned(), "093f6bdd2e05".to_owned())
+    );
+}
+
+#[test]
+fn creates_follow_references_first_and_kinds_second() {
+    let plan = plan_from(
+        "",
+        "clusters: [{name: c}]\nnodes: {n: {template: t}}\n\
+         templates: {t: {node_platform: debian-12-amd64, modules: [m@1.0.0]}}\nmodules: {m: {version: 1.0.0}}\n\
+         sdwan: {networks: {w: {peers: [{host: n}], virtual_ips: {v: {primary_holder: n}}}}}",
+    );
+    assert_eq!(
+        steps(&plan),
+        [
+            "create module m",
+            "create template t",
+            "create node n",
+            "create network w",
+            "create peer w/n",
+            "create virtual_ip w/v",
+            "create cluster c",
+        ]
+    );
+    assert!(plan.steps.iter().all(|step| step.change.action() == Action::Create));
+}

@@ -1,0 +1,172 @@
+//! What must hold for every fleet, over all kinds.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use windlass_core::desired::Desired;
+use windlass_core::diagnostic::has_errors;
+use windlass_core::diff::{Action, compare};
+use windlass_core::live::{Live, Owner};
+use windlass_core::manifest::{Context, Fleet, Memo, Role, read_file};
+use windlass_core::plan::{self, Confirmation, Plan};
+use windlass_core::resource::{Kind, Spec};
+use windlass_core::shape::{Decoder, Defaults};
+use windlass_core::yaml;
+use windlass_testkit::model::Model;
+use windlass_testkit::pretend;
+
+fn tape() -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<u8>(), 0..160)
+}
+
+fn spread() -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<u8>(), 0..36)
+}
+
+fn read(tape: &[u8], spread: &[u8]) -> Fleet {
+    let files = Model::from_tape(tape).files(spread);
+    Memo::default().read_once(&files, &Context::offline())
+}
+
+fn ours() -> Owner {
+    Owner::Repository("ours".to_owned())
+}
+
+fn plan_to(desired: &Desired, live: &Live) -> Plan {
+    plan::build(desired, compare(desired, live, &ours()), Confirmation::MassDestroy)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn generated_fleets_are_sound(tape in tape(), spread in spread()) {
+        let fleet = read(&tape, &spread);
+        prop_assert!(!has_errors(&fleet.diagnostics), "{:?}", fleet.diagnostics);
+    }
+
+    #[test]
+    fn a_plan_that_was_applied_leaves_nothing_to_plan(before in tape(), after in tape(), spread in spread()) {
+        let (before, after) = (read(&before, &spread), read(&after, &spread));
+        let live = Live::after(&before.desired, &ours());
+        let plan = plan_to(&after.desired, &live);
+        prop_assert_eq!(&plan.problems, &[]);
+        // Applying checks on each step that what it refers to is there and that nothing refers to what goes.
+        let applied = pretend::apply(&live, &plan, &ours());
+        prop_assert!(applied.is_ok(), "{:?}", applied);
+        let again = plan_to(&after.desired, &applied.unwrap());
+        prop_assert_eq!(again.steps, vec![]);
+    }
+
+    #[test]
+    fn the_order_respects_every_reference(before in tape(), after in tape()) {
+        let (before, after) = (read(&before, &[]), read(&after, &[]));
+        let plan = plan_to(&after.desired, &Live::after(&before.desired, &ours()));
+        let position = |kind: Kind, name: &str| {
+            plan.steps.iter().position(|step| step.change.key.kind == kind && step.change.key.name == name)
+        };
+        for (index, step) in plan.steps.iter().enumerate() {
+            let key = &step.change.key;
+            if let Some(spec) = &step.change.after {
+                spec.references(&key.name, &mut |reference| {
+                    if let Some(target) = position(reference.kind, &reference.name) {
+                        assert!(target < index, "{key} comes before {}", reference.name);
+                    }
+                });
+            }
+            if let (Some(spec), Action::Destroy) = (&step.change.before, step.change.action()) {
+                spec.references(&key.name, &mut |reference| {
+                    if let Some(target) = position(reference.kind, &reference.name)
+                        && plan.steps[target].change.action() == Action::Destroy
+                    {
+                        assert!(target > index, "{key} goes after {}", reference.name);
+                    }
+                });
+            }
+            for waited in &step.waits_for {
+                prop_assert!(position(waited.kind, &waited.name).is_some_and(|first| first < index));
+            }
+        }
+    }
+
+    #[test]
+    fn form_file_and_order_do_not_matter(tape in tape(), one in spread(), other in spread()) {
+        let (first, second) = (read(&tape, &one), read(&tape, &other));
+        prop_assert_eq!(first.desired.digest(), second.desired.digest());
+        let plans = [&first, &second].map(|fleet| plan_to(&fleet.desired, &Live::default()).canonical_bytes());
+        prop_assert_eq!(&plans[0], &plans[1]);
+    }
+
+    #[test]
+    fn nothing_of_others_is_touched(before in tape(), after in tape(), owners in vec(0..3_u8, 64)) {
+        let (before, after) = (read(&before, &[]), read(&after, &[]));
+        let theirs = Owner::Repository("theirs".to_owned());
+        let mut live = Live::after(&before.desired, &ours());
+        let keys: Vec<_> = before.desired.resources.iter().map(|(kind, name, _)| (kind, name.to_owned())).collect();
+        for ((kind, name), owner) in keys.iter().zip(owners) {
+            let mut resource = live.resources.remove(*kind, name).unwrap();
+            resource.owner = [ours(), theirs.clone(), Owner::Nobody][usize::from(owner)].clone();
+            live.resources.insert(windlass_core::resource::ResourceKey::new(*kind, name), resource);
+        }
+        let comparison = compare(&after.desired, &live, &ours());
+        for change in &comparison.changes {
+            let owner = live.resources.get(change.key.kind, &change.key.name).map(|live| &live.owner);
+            prop_assert_ne!(owner, Some(&theirs), "{}", change.key);
+            if change.action() == Action::Destroy {
+                prop_assert_eq!(owner, Some(&ours()), "{}", change.key);
+            }
+        }
+        let refused = after.desired.resources.iter().filter(|(kind, name, _)| {
+            live.resources.get(*kind, name).is_some_and(|live| live.owner == theirs)
+        });
+        prop_assert_eq!(comparison.problems.len(), refused.count());
+    }
+
+    #[test]
+    fn a_spec_survives_being_stored(tape in tape()) {
+        for (kind, name, declared) in read(&tape, &[]).desired.resources.iter() {
+            for defaults in [Defaults::Omit, Defaults::Fill] {
+                let text = declared.spec.to_json(defaults).to_string();
+                let (tree, findings) = yaml::parse(&text);
+                prop_assert!(findings.is_empty());
+                let tree = tree.unwrap();
+                let mut decoder = Decoder::default();
+                let spec = Spec::decode(kind, tree.root(), &mut decoder);
+                prop_assert_eq!(spec.map(|spec| spec.digest()), Some(declared.digest), "{} {} {}", kind, name, text);
+            }
+        }
+    }
+
+    #[test]
+    fn protected_resources_are_never_destroyed(before in tape(), after in tape()) {
+        let (before, after) = (read(&before, &[]), read(&after, &[]));
+        let plan = plan_to(&after.desired, &Live::after(&before.desired, &ours()));
+        for step in plan.steps.iter().filter(|step| step.change.action() == Action::Destroy) {
+            prop_assert!(!step.change.before.as_ref().unwrap().is_protected());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn reading_never_panics_on_bytes(bytes in vec(any::<u8>(), 0..400)) {
+        let _ = read_file("fleet.yaml", &bytes, Role::Root);
+    }
+
+    #[test]
+    fn reading_never_panics_on_text_that_is_nearly_yaml(
+        text in "([ \\-\\[\\]{}:,#&*!|>'\"%@`?~\n\ta-z0-9é]|nodes:|templates:|\n  |: |- |<<: |\\*a|&a ){0,60}",
+    ) {
+        let _ = read_file("fleet.yaml", text.as_bytes(), Role::Root);
+    }
+
+    #[test]
+    fn reading_never_panics_on_a_damaged_fleet(tape in tape(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = Model::from_tape(&tape).files(&[]).remove(0).bytes;
+        let position = at.index(bytes.len());
+        bytes[position] = byte;
+        let file = std::sync::Arc::new(read_file("fleet.yaml", &bytes, Role::Root));
+        let _ = windlass_core::manifest::assemble(vec![file], &Context::offline());
+    }
+}

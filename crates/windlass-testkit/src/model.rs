@@ -1,0 +1,257 @@
+//! Small random fleets over all kinds, every reference sound.
+//!
+//! A fleet is made from a tape of bytes: each choice reads one. Two tapes give two fleets with names in common, so
+//! that going from one to the other creates, updates and destroys. Shorter tapes and smaller bytes give simpler fleets,
+//! which is what a property test shrinks towards.
+
+use serde_json::{Map, Value, json};
+use windlass_core::manifest::SourceFile;
+
+/// A fleet as sections of named values, before it is written in one form or the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Model {
+    /// Section path (`["sdwan", "networks"]`), name key, and the entries in order.
+    sections: Vec<SectionModel>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct SectionModel {
+    path: &'static [&'static str],
+    name_key: &'static str,
+    entries: Vec<(String, Value)>,
+}
+
+/// How a section is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As a map keyed by name.
+    Map,
+    /// As a list whose items carry the name.
+    List,
+}
+
+/// Reads choices from a tape; an exhausted tape chooses the first of everything.
+struct Choices<'t> {
+    tape: &'t [u8],
+}
+
+impl Choices<'_> {
+    fn below(&mut self, count: usize) -> usize {
+        let Some((first, rest)) = self.tape.split_first() else { return 0 };
+        self.tape = rest;
+        usize::from(*first) % count.max(1)
+    }
+
+    fn flip(&mut self) -> bool {
+        self.below(2) == 1
+    }
+
+    fn word<const N: usize>(&mut self, words: [&'static str; N]) -> &'static str {
+        words[self.below(N)]
+    }
+
+    fn one<'v>(&mut self, values: &'v [String]) -> Option<&'v str> {
+        (!values.is_empty()).then(|| values[self.below(values.len())].as_str())
+    }
+
+    /// Names with a common stem, each there or not.
+    fn names(&mut self, stem: &str, count: usize) -> Vec<String> {
+        (0..count).filter(|_| self.below(4) > 0).map(|number| format!("{stem}-{number}")).collect()
+    }
+}
+
+impl Model {
+    /// The fleet a tape describes.
+    pub fn from_tape(tape: &[u8]) -> Model {
+        let mut choices = Choices { tape };
+        let mut model = Model::default();
+        let modules = choices.names("module", 4);
+        let templates = choices.names("template", 4);
+        let nodes = choices.names("node", 6);
+        model.modules(&modules, &mut choices);
+        model.templates(&templates, &modules, &mut choices);
+        let nodes = if templates.is_empty() { Vec::new() } else { nodes };
+        model.nodes(&nodes, &templates, &mut choices);
+        model.assignments(&nodes, &modules, &mut choices);
+        model.networks(&nodes, &mut choices);
+        model.federation(&mut choices);
+        model.kubernetes(&mut choices);
+        model
+    }
+
+    fn add(&mut self, path: &'static [&'static str], name_key: &'static str, entries: Vec<(String, Value)>) {
+        self.sections.push(SectionModel { path, name_key, entries });
+    }
+
+    fn modules(&mut self, names: &[String], choices: &mut Choices<'_>) {
+        let mut entries = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let mut spec = json!({ "priority": choices.below(3) * 10, "version": "1.0.0" });
+            if choices.flip() {
+                spec["config"] = json!({ "workers": choices.below(4), "nested": { "on": choices.flip() } });
+            }
+            if let Some(needed) = choices.one(&names[..index])
+                && choices.flip()
+            {
+                spec["depends_on"] = json!([format!("{needed}@1.0.0")]);
+            }
+            if choices.flip() {
+                spec["host"] = json!({
+                    "packages": ["nginx"],
+                    "files": { "/etc/motd": { "content": format!("hello {}\n", choices.below(3)) } },
+                });
+            }
+            entries.push((name.clone(), spec));
+        }
+        self.add(&["modules"], "name", entries);
+    }
+
+    fn templates(&mut self, names: &[String], modules: &[String], choices: &mut Choices<'_>) {
+        let mut entries = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let mut spec = Map::new();
+            match (choices.one(&names[..index]), choices.flip()) {
+                (Some(parent), true) => spec.insert("extends".to_owned(), json!(parent)),
+                _ => spec.insert("node_platform".to_owned(), json!("debian-12-amd64")),
+            };
+            let used: Vec<String> =
+                modules.iter().filter(|_| choices.flip()).map(|name| format!("{name}@1.0.0")).collect();
+            spec.insert("modules".to_owned(), json!(used));
+            if choices.flip() {
+                spec.insert("description".to_owned(), json!(format!("\u{fc}ber \"{}\"", choices.below(3))));
+            }
+            entries.push((name.clone(), Value::Object(spec)));
+        }
+        self.add(&["templates"], "name", entries);
+    }
+
+    fn nodes(&mut self, names: &[String], templates: &[String], choices: &mut Choices<'_>) {
+        let mut entries = Vec::new();
+        for name in names {
+            let Some(template) = choices.one(templates) else { continue };
+            let mut spec = json!({ "template": template, "region": choices.word(["eu", "us"]) });
+            if choices.flip() {
+                spec["labels"] = json!({ "tier": choices.word(["edge", "core"]) });
+            }
+            if choices.below(8) == 7 {
+                spec["protect"] = json!(true);
+            }
+            entries.push((name.clone(), spec));
+        }
+        self.add(&["nodes"], "hostname", entries);
+    }
+
+    fn assignments(&mut self, nodes: &[String], modules: &[String], choices: &mut Choices<'_>) {
+        let mut entries = Vec::new();
+        for node in nodes {
+            for module in modules {
+                if choices.below(4) == 3 {
+                    entries.push((format!("{node}:{module}"), json!({ "enabled": choices.flip() })));
+                }
+            }
+        }
+        self.add(&["assignments"], "name", entries);
+    }
+
+    fn networks(&mut self, nodes: &[String], choices: &mut Choices<'_>) {
+        let mut entries = Vec::new();
+        for (number, name) in choices.names("network", 2).into_iter().enumerate() {
+            let peers: Vec<&String> = nodes.iter().filter(|_| choices.flip()).collect();
+            let listed: Vec<Value> = peers
+                .iter()
+                .map(|host| json!({ "host": host, "publicly_reachable": choices.flip() }))
+                .collect();
+            let mut spec = json!({ "routing_mode": choices.word(["static", "ibgp"]), "peers": listed });
+            if choices.flip() {
+                spec["cidr"] = json!(format!("fd00:{}::/64", number + 1));
+            }
+            if let Some((first, rest)) = peers.split_first() {
+                spec["virtual_ips"] =
+                    json!([{ "name": "front", "primary_holder": first, "failover_holders": rest }]);
+            }
+            entries.push((name, spec));
+        }
+        self.add(&["sdwan", "networks"], "name", entries);
+    }
+
+    fn federation(&mut self, choices: &mut Choices<'_>) {
+        let trust = format!("sha256:{}", choices.word(["ab", "cd"]).repeat(32));
+        let peers = choices.names("control", 1);
+        let entries = peers
+            .into_iter()
+            .map(|name| (name, json!({ "url": "https://control.example.com", "trust": trust })))
+            .collect();
+        self.add(&["federation", "peers"], "name", entries);
+    }
+
+    fn kubernetes(&mut self, choices: &mut Choices<'_>) {
+        let clusters = choices.names("cluster", 3);
+        let groups = choices.names("group", 2);
+        let bundles = choices.names("bundle", 3);
+        let with_labels = |name: &String| (name.clone(), json!({ "labels": { "env": "prod" } }));
+        self.add(&["clusters"], "name", clusters.iter().map(with_labels).collect());
+        let selecting =
+            |name: &String| (name.clone(), json!({ "selector": { "matchLabels": { "env": "prod" } } }));
+        self.add(&["cluster_groups"], "name", groups.iter().map(selecting).collect());
+        let mut entries = Vec::new();
+        for (index, name) in bundles.iter().enumerate() {
+            let mut targets = Vec::new();
+            targets.extend(choices.one(&groups).map(|group| json!({ "cluster_group": group })));
+            targets.extend(choices.one(&clusters).map(|cluster| json!({ "cluster": cluster })));
+            let mut spec = json!({ "path": format!("apps/{}", choices.below(2)), "targets": targets });
+            if let Some(needed) = choices.one(&bundles[..index])
+                && choices.flip()
+            {
+                spec["depends_on"] = json!([needed]);
+            }
+            spec["timeout"] = json!(choices.word(["5m", "300s", "90s"]));
+            entries.push((name.clone(), spec));
+        }
+        self.add(&["bundles"], "name", entries);
+    }
+
+    /// The fleet as files: `spread` says for each section which of four files it goes to and in which form, and in
+    /// which order its entries stand.
+    pub fn files(&self, spread: &[u8]) -> Vec<SourceFile> {
+        let mut choices = Choices { tape: spread };
+        let mut texts: Vec<String> = vec![String::new(); 4];
+        for section in &self.sections {
+            let file = choices.below(texts.len());
+            let form = if choices.flip() { Form::Map } else { Form::List };
+            let mut entries = section.entries.clone();
+            if choices.flip() {
+                entries.reverse();
+            }
+            texts[file].push_str(&write_section(section, &entries, form));
+        }
+        let head = "version: 1\naccount: acme\ninclude: [\"fleet.d/*.yaml\"]\n";
+        let mut files =
+            vec![SourceFile { path: "fleet.yaml".to_owned(), bytes: format!("{head}{}", texts[0]).into() }];
+        let rest = texts.into_iter().enumerate().skip(1);
+        files.extend(rest.map(|(number, text)| SourceFile {
+            path: format!("fleet.d/{number}.yaml"),
+            bytes: text.into_bytes(),
+        }));
+        files
+    }
+}
+
+/// JSON is YAML, so values are written as flow collections.
+fn write_section(section: &SectionModel, entries: &[(String, Value)], form: Form) -> String {
+    let mut text = String::new();
+    for (depth, key) in section.path.iter().enumerate() {
+        text.push_str(&format!("{:indent$}{key}:\n", "", indent = depth * 2));
+    }
+    let indent = section.path.len() * 2;
+    for (name, value) in entries {
+        match form {
+            Form::Map => text.push_str(&format!("{:indent$}{name}: {value}\n", "")),
+            Form::List => {
+                let mut item = value.clone();
+                item[section.name_key] = json!(name);
+                text.push_str(&format!("{:indent$}- {item}\n", ""));
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,43 @@
+//! `windlass reference`: the generated pages of docs/reference. Hidden: for those who work on Windlass.
+
+use std::fmt::Write as _;
+
+use clap::{Command, CommandFactory as _};
+use windlass_core::reference::{codes_page, fleet_page};
+
+use crate::args::{Arguments, ReferenceOptions};
+use crate::exit::{CommandError, Exit};
+
+pub(crate) fn run(options: &ReferenceOptions) -> Result<Exit, CommandError> {
+    let fail = |error: std::io::Error| {
+        let message = format!("could not write the reference to {}: {error}", options.dir.display());
+        CommandError::told(message, "name a directory you may write to")
+    };
+    std::fs::create_dir_all(&options.dir).map_err(fail)?;
+    for (name, page) in [
+        ("fleet-yaml.md", fleet_page()),
+        ("problem-codes.md", codes_page()),
+        ("command-line.md", command_page()),
+    ] {
+        std::fs::write(options.dir.join(name), page).map_err(fail)?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn command_page() -> String {
+    let mut command = Arguments::command().term_width(100);
+    command.build();
+    let mut page = String::from("# Command line\n\nGenerated from the program's own help.\n");
+    write_command(&mut page, &mut command);
+    page
+}
+
+fn write_command(page: &mut String, command: &mut Command) {
+    let name = command.get_bin_name().unwrap_or("windlass").to_owned();
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(page, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim());
+    let shown =
+        command.get_subcommands_mut().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help");
+    shown.for_each(|inner| write_command(page, inner));
+}
