@@ -93,8 +93,10 @@ impl Definitions {
         }
         let required: Vec<&str> =
             record.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+        // A name with nothing after it is a map without entries, where no entry is required.
+        let kind = if required.is_empty() { json!(["object", "null"]) } else { json!("object") };
         json!({
-            "type": "object",
+            "type": kind,
             "description": record.text(),
             "properties": properties,
             "required": required,

@@ -1,0 +1,96 @@
+//! The rules of ARCHITECTURE.md that the compiler cannot check.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+use support::project_root;
+
+/// Which of our crates each may use, tests aside.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("windlass-core", &[]),
+    ("windlass-source", &["windlass-core"]),
+    ("windlass", &["windlass-core", "windlass-source"]),
+    ("windlass-testkit", &["windlass-core"]),
+    ("windlass-bench", &["windlass-core", "windlass-source", "windlass-testkit"]),
+];
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(project_root())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_crates_depend_only_on_what_the_table_allows() {
+    let table: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+    let metadata = metadata();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        let allowed = table.get(name).unwrap_or_else(|| panic!("{name} is not in the table"));
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let used = dependency["name"].as_str().unwrap();
+            let is_ours = used.starts_with("windlass");
+            let is_normal = dependency["kind"].is_null();
+            assert!(!is_ours || !is_normal || allowed.contains(&used), "{name} may not use {used}");
+        }
+    }
+}
+
+#[test]
+fn the_core_depends_on_nothing_that_touches_the_world() {
+    let metadata = metadata();
+    let core =
+        metadata["packages"].as_array().unwrap().iter().find(|package| package["name"] == "windlass-core");
+    let used: BTreeSet<&str> = core.unwrap()["dependencies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|dependency| dependency["kind"].is_null())
+        .map(|dependency| dependency["name"].as_str().unwrap())
+        .collect();
+    let allowed = BTreeSet::from([
+        "globset",
+        "granit-parser",
+        "ipnet",
+        "serde",
+        "serde_json",
+        "sha2",
+        "strsim",
+        "thiserror",
+    ]);
+    assert_eq!(used, allowed, "a new dependency of the core needs a reason in ARCHITECTURE.md");
+}
+
+#[test]
+fn no_source_file_is_longer_than_600_lines() {
+    let output = Command::new("git").args(["ls-files", "*.rs"]).current_dir(project_root()).output().unwrap();
+    let files = String::from_utf8(output.stdout).unwrap();
+    assert!(files.lines().count() > 20, "git tells which files are ours");
+    for file in files.lines() {
+        let lines = fs::read_to_string(project_root().join(file)).unwrap_or_default().lines().count();
+        assert!(lines <= 600, "{file} has {lines} lines: would two files read better?");
+    }
+}
+
+#[test]
+fn only_the_yaml_module_knows_the_yaml_parser_and_only_the_git_module_knows_gix() {
+    for (word, home) in
+        [("granit_parser", "crates/windlass-core/src/yaml/"), ("gix::", "crates/windlass-source/src/git.rs")]
+    {
+        let output = Command::new("git")
+            .args(["grep", "-l", word, "--", "crates/*/src/*.rs"])
+            .current_dir(project_root())
+            .output()
+            .unwrap();
+        for file in String::from_utf8(output.stdout).unwrap().lines() {
+            assert!(file.starts_with(home), "{file} uses {word}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Any bytes are read without panicking, and what is read without errors plans to itself.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use windlass_core::diff::compare;
+use windlass_core::live::{Live, Owner};
+use windlass_core::manifest::{Context, Memo, SourceFile};
+use windlass_core::plan::{self, Confirmation};
+
+fuzz_target!(|bytes: &[u8]| {
+    let files = [SourceFile { path: "fleet.yaml".to_owned(), bytes: bytes.to_vec() }];
+    let fleet = Memo::default().read_once(&files, &Context::offline());
+    if fleet.has_errors() {
+        return;
+    }
+    let repository = Owner::Repository("fuzz".to_owned());
+    let live = Live::after(&fleet.desired, &repository);
+    let plan = plan::build(&fleet.desired, compare(&fleet.desired, &live, &repository), Confirmation::Missing);
+    assert!(plan.is_empty());
+});
