@@ -15,17 +15,27 @@ use crate::diagnostic::{Code, Finding};
 /// The tree is absent when reading could not go on; findings may exist beside a tree (a duplicate key, a custom tag)
 /// and then the tree holds the first of what was doubled and the untagged value.
 pub fn parse(text: &str) -> (Option<Tree<'_>>, Vec<Finding>) {
+    parse_watched(text, options(), |_, _| {})
+}
+
+/// Like [`parse`], and shows every event to `watch`; `options` must be those of reading, plus further events.
+pub(super) fn parse_watched<'s>(
+    text: &'s str,
+    options: granit_parser::Options,
+    mut watch: impl FnMut(&Event<'s>, &Span),
+) -> (Option<Tree<'s>>, Vec<Finding>) {
     let mut findings = Vec::new();
     if let Err(finding) = check_text(text) {
         return (None, vec![finding]);
     }
     let mut builder = Builder::default();
-    let mut parser = Parser::new_from_str_with_options(text, options());
+    let mut parser = Parser::new_from_str_with_options(text, options);
     let outcome = loop {
         match parser.next() {
             None => break Ok(()),
             Some(Err(error)) => break Err(syntax_finding(text, &error)),
             Some(Ok((event, span))) => {
+                watch(&event, &span);
                 if let Err(finding) = builder.take(event, span, &mut findings) {
                     break Err(finding);
                 }

@@ -1,13 +1,16 @@
 //! Text → [`Tree`]: YAML with places and nothing else.
 //!
 //! This is the only module that knows a YAML parser. It reads hostile bytes: every limit is checked while reading, so
-//! memory stays in proportion to the file, and nothing here recurses over input. It knows no field names.
+//! memory stays in proportion to the file, and reading does not recurse over input. It knows no field names.
+//! [`format()`] goes from text to text, in one layout.
 
 mod build;
+mod format;
 mod scalar;
 mod tree;
 
 pub use build::parse;
+pub use format::format;
 pub use scalar::Scalar;
 pub use tree::{Content, Entries, Items, NodeRef, Style, Tree};
 

@@ -1,0 +1,76 @@
+//! Walking what stands between two nodes: white space, comments and the indicators the parser gives no events for.
+
+use super::Refused;
+
+/// A place in the text, behind the last token that was understood.
+pub(super) struct Cursor<'s> {
+    text: &'s str,
+    at: usize,
+}
+
+impl<'s> Cursor<'s> {
+    pub(super) fn new(text: &'s str) -> Cursor<'s> {
+        Cursor { text, at: 0 }
+    }
+
+    /// Where the walk stands now.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on behind a token that was found by other means.
+    pub(super) fn move_to(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// Moves over white space and comments to the next token.
+    pub(super) fn skip(&mut self) -> usize {
+        loop {
+            let rest = &self.text[self.at..];
+            let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\n']).len();
+            self.at += blank;
+            if !rest[blank..].starts_with('#') {
+                return self.at;
+            }
+            self.at += rest[blank..].find('\n').unwrap_or(rest.len() - blank);
+        }
+    }
+
+    /// Like [`Cursor::skip`], and over a comma if there is one.
+    pub(super) fn skip_comma(&mut self) -> usize {
+        self.skip();
+        if self.is_before(',') {
+            self.at += 1;
+        }
+        self.skip()
+    }
+
+    /// Whether the next character is this one.
+    pub(super) fn is_before(&self, character: char) -> bool {
+        self.text[self.at..].starts_with(character)
+    }
+
+    /// Moves over the next token, which must be this indicator.
+    pub(super) fn pass(&mut self, indicator: char) -> Result<(), Refused> {
+        self.skip();
+        if !self.is_before(indicator) {
+            return Err(Refused { at: self.at });
+        }
+        self.at += indicator.len_utf8();
+        Ok(())
+    }
+
+    /// Moves to the token at `at`; nothing unknown may stand before it.
+    pub(super) fn expect(&mut self, at: usize) -> Result<(), Refused> {
+        match self.skip() {
+            found if found == at => Ok(()),
+            found => Err(Refused { at: found }),
+        }
+    }
+
+    /// The column of the place in characters, counted from 0.
+    pub(super) fn column(&self) -> usize {
+        let line = self.text[..self.at].rfind('\n').map_or(0, |found| found + 1);
+        self.text[line..self.at].chars().count()
+    }
+}

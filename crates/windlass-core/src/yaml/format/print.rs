@@ -1,0 +1,201 @@
+//! Writing lines: indentation, blank lines and comments. What goes on the lines is the business of `block`, `flow`
+//! and `scalar`.
+//!
+//! Tokens are written in the order of the source, and before each all comments that stood before it. So no comment can
+//! be lost or pass a token, wherever it stood.
+
+use super::written::{Comment, CommentPosition, Content, Document, Node};
+use crate::yaml::MAX_FILE_BYTES;
+
+/// Spaces per level.
+pub(super) const STEP: usize = 2;
+
+/// Writes a document in the one layout.
+pub(super) fn print(text: &str, document: &Document<'_>) -> String {
+    let mut printer = Printer {
+        text,
+        comments: document.comments.iter(),
+        output: String::with_capacity(text.len() + text.len() / 4),
+        line: Line::Blank,
+        line_indent: 0,
+        text_end: 0,
+    };
+    if let Some(marker) = document.marker {
+        printer.comments_before(marker, 0);
+        printer.new_line(0, marker);
+        printer.push("---");
+    }
+    if let Some(root) = &document.root {
+        if !root.is_empty() || !root.properties.is_empty() {
+            printer.comments_before(root.start(), 0);
+            printer.line = Line::Full;
+        }
+        printer.node(root, Place { indent: 0, first: FirstItem::OwnLine, limit: usize::MAX });
+    }
+    printer.comments_before(usize::MAX, 0);
+    if !printer.output.is_empty() {
+        printer.output.push('\n');
+    }
+    printer.output
+}
+
+pub(super) struct Printer<'p, 's> {
+    pub(super) text: &'p str,
+    comments: std::slice::Iter<'p, Comment<'s>>,
+    output: String,
+    line: Line,
+    /// Where what stands on the current line began, a dash before it not counted.
+    pub(super) line_indent: usize,
+    /// Where the last block scalar ends in the source: blank lines before are text.
+    text_end: usize,
+}
+
+/// What the current line can still take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Nothing is on it but indentation; the next token follows without space.
+    Blank,
+    /// The next token or comment follows after a space.
+    Open,
+    /// It ends with a comment or block text; the next token needs a new line.
+    Full,
+}
+
+/// Where a node is to be written.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The indentation of everything in it that begins a line.
+    pub(super) indent: usize,
+    pub(super) first: FirstItem,
+    /// Where the next thing in the source begins.
+    pub(super) limit: usize,
+}
+
+/// Where the first item of a block collection goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstItem {
+    /// Behind the dash it belongs to.
+    SameLine,
+    OwnLine,
+}
+
+impl Printer<'_, '_> {
+    /// Writes a value or key with its properties.
+    pub(super) fn node(&mut self, node: &Node<'_>, place: Place) {
+        for property in &node.properties {
+            self.begin(property.start, place.indent);
+            self.push(&self.text[property.clone()]);
+        }
+        match &node.content {
+            Content::Empty => {}
+            Content::Alias | Content::Words | Content::DoubleQuoted => self.words(node, place.indent),
+            Content::BlockScalar(value) => self.block_scalar(node, value, place.indent),
+            Content::Collection(collection) if collection.layout.is_block() => {
+                let is_bare = node.properties.is_empty();
+                let first = if is_bare { place.first } else { FirstItem::OwnLine };
+                self.block(collection, Place { first, ..place });
+            }
+            Content::Collection(collection) => self.flow(node, collection, place.indent),
+        }
+    }
+
+    /// Makes ready for the token at `at`: on the current line, or on a new one where a comment is in the way.
+    pub(super) fn begin(&mut self, at: usize, indent: usize) {
+        self.comments_before(at, indent);
+        match self.line {
+            Line::Blank => {}
+            Line::Open => self.push(" "),
+            Line::Full => self.new_line(indent, at),
+        }
+    }
+
+    /// Makes ready for the first token of an item behind a dash.
+    pub(super) fn begin_item(&mut self, at: usize, place: Place) {
+        self.comments_before(at, place.indent);
+        match (place.first, self.line) {
+            (FirstItem::SameLine, Line::Open) => {
+                self.push(" ");
+                self.line = Line::Blank;
+            }
+            _ => self.new_line(place.indent, at),
+        }
+    }
+
+    /// Begins a line for the thing at `at` in the source.
+    pub(super) fn new_line(&mut self, indent: usize, at: usize) {
+        if !self.output.is_empty() {
+            self.push("\n");
+            if self.is_after_blank_line(at) {
+                self.push("\n");
+            }
+        }
+        self.push_spaces(indent);
+        self.line = Line::Blank;
+        self.line_indent = indent;
+    }
+
+    /// Begins a line inside a scalar, where indentation goes only before text.
+    pub(super) fn text_line(&mut self, indent: usize, line: &str) {
+        self.push("\n");
+        if !line.is_empty() {
+            self.push_spaces(indent);
+            self.push(line);
+        }
+    }
+
+    /// Ends a block scalar, which in the source ends at `at`: nothing may follow on its last line.
+    pub(super) fn end_text(&mut self, at: usize) {
+        self.line = Line::Full;
+        self.text_end = at;
+    }
+
+    /// Writes all comments that stand before `at` in the source.
+    pub(super) fn comments_before(&mut self, at: usize, indent: usize) {
+        self.comments_right_of(0, at, indent);
+    }
+
+    /// Writes comments that stand before `at`, as long as they are not left of `column`.
+    pub(super) fn comments_right_of(&mut self, column: usize, at: usize, indent: usize) {
+        while let Some(comment) = self.comments.as_slice().first() {
+            let is_left =
+                matches!(comment.position, CommentPosition::OwnLine { column: own } if own < column);
+            if comment.start >= at || is_left {
+                return;
+            }
+            self.comments.next();
+            match comment.position {
+                CommentPosition::Trailing { spaces } if self.line == Line::Open => self.push_spaces(spaces),
+                _ => self.new_line(indent, comment.start),
+            }
+            self.push(comment.text);
+            self.line = Line::Full;
+        }
+    }
+
+    /// Appends to the current line. A result that has grown too large to be accepted need not grow further.
+    pub(super) fn push(&mut self, text: &str) {
+        if self.output.len() <= MAX_FILE_BYTES {
+            self.output.push_str(text);
+        }
+        self.line = Line::Open;
+    }
+
+    fn push_spaces(&mut self, count: usize) {
+        if self.output.len() <= MAX_FILE_BYTES {
+            self.output.extend(std::iter::repeat_n(' ', count));
+        }
+    }
+
+    /// How many characters the current line has.
+    pub(super) fn column(&self) -> usize {
+        let line = self.output.rfind('\n').map_or(0, |found| found + 1);
+        self.output[line..].chars().count()
+    }
+
+    fn is_after_blank_line(&self, at: usize) -> bool {
+        let blank = [' ', '\t'];
+        let before = self.text[self.text_end..at].trim_end_matches(blank);
+        let above = before.strip_suffix('\n');
+        above.is_some_and(|above| above.trim_end_matches(blank).ends_with('\n'))
+    }
+}
