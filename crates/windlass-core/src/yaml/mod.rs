@@ -22,8 +22,3 @@ pub const MAX_DEPTH: usize = 64;
 
 /// What a file may grow to when its aliases are followed. A 1 MiB file without aliases stays below this.
 pub const MAX_EXPANDED_NODES: u32 = 1_000_000;
-
-/// Placeholder replaced when the formatter lands.
-pub fn format(text: &str) -> Result<String, Vec<crate::diagnostic::Finding>> {
-    Ok(text.to_owned())
-}

@@ -15,7 +15,7 @@ impl Printer<'_, '_> {
         self.begin(node.span.start, indent);
         match self.fits_one_line(node) {
             true => self.flow_on_one_line(collection),
-            false => self.flow_on_lines(node, collection),
+            false => self.flow_on_lines(node, collection, indent),
         }
     }
 
@@ -25,8 +25,10 @@ impl Printer<'_, '_> {
         is_short || !self.text[node.span.clone()].contains('\n')
     }
 
-    fn flow_on_lines(&mut self, node: &Node<'_>, collection: &Collection<'_>) {
-        let outer = self.line_indent;
+    fn flow_on_lines(&mut self, node: &Node<'_>, collection: &Collection<'_>, indent: usize) {
+        // Below a block key even the closing bracket must stand right of the key: editors call anything else wrong.
+        let outer = if self.flow_depth == 0 { indent } else { self.line_indent };
+        self.flow_depth += 1;
         let inner = outer + STEP;
         let (opening, closing) = collection.layout.brackets();
         self.push(opening);
@@ -42,6 +44,7 @@ impl Printer<'_, '_> {
         self.comments_before(end, inner);
         self.new_line(outer, end);
         self.push(closing);
+        self.flow_depth -= 1;
     }
 
     fn flow_item(&mut self, item: &Item<'_>, indent: usize) {

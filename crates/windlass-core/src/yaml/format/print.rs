@@ -18,6 +18,7 @@ pub(super) fn print(text: &str, document: &Document<'_>) -> String {
         output: String::with_capacity(text.len() + text.len() / 4),
         line: Line::Blank,
         line_indent: 0,
+        flow_depth: 0,
         text_end: 0,
     };
     if let Some(marker) = document.marker {
@@ -46,6 +47,8 @@ pub(super) struct Printer<'p, 's> {
     line: Line,
     /// Where what stands on the current line began, a dash before it not counted.
     pub(super) line_indent: usize,
+    /// How many flow collections spread over lines are being written.
+    pub(super) flow_depth: usize,
     /// Where the last block scalar ends in the source: blank lines before are text.
     text_end: usize,
 }

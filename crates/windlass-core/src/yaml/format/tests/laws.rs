@@ -50,6 +50,12 @@ fn landmarks(text: &str) -> Vec<&str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '#').filter(is_landmark).collect()
 }
 
+/// Whether a parser that insists on the letter of the YAML specification accepts the text.
+fn is_strictly_indented(text: &str) -> bool {
+    let options = granit_parser::options! { strict_indentation: true };
+    granit_parser::Parser::new_from_str_with_options(text, options).all(|event| event.is_ok())
+}
+
 fn check_laws(input: &str) -> Result<(), TestCaseError> {
     let output = match (format(input), parse(input)) {
         (Ok(output), _) => output,
@@ -137,6 +143,7 @@ proptest! {
         prop_assert!(output.is_ok(), "refused: {:?}", output);
         let output = output.unwrap_or_default();
         prop_assert_eq!(landmarks(&text), landmarks(&output), "output {:?}", &output);
+        prop_assert!(is_strictly_indented(&output), "editors would complain: {:?}", &output);
         check_laws(&text)?;
     }
 

@@ -105,7 +105,7 @@ fn flow_collections_stay_on_their_line_with_even_spacing() {
 fn flow_collections_that_cannot_be_on_one_line_have_one_item_per_line() {
     let word = "w".repeat(30);
     let input = format!("a: [{word}, {word},\n {word}, {{b: 1,\n c: 2}}]\n");
-    let output = format!("a: [\n  {word},\n  {word},\n  {word},\n  {{b: 1, c: 2}}\n]\n");
+    let output = format!("a: [\n    {word},\n    {word},\n    {word},\n    {{b: 1, c: 2}}\n  ]\n");
     check(&[(&input, &output)]);
     let input = format!("- {{a: {word}, b: {word},\n c: [{word}, {word}, {word},\n d]}}\n");
     let output = format!(
@@ -113,16 +113,16 @@ fn flow_collections_that_cannot_be_on_one_line_have_one_item_per_line() {
     );
     check(&[(&input, &output)]);
     check(&[
-        ("- a: [1, # one\n   2]\n", "- a: [\n    1, # one\n    2\n  ]\n"),
-        ("a: [ # c\n]\n", "a: [ # c\n]\n"),
-        ("a: {\n# c\n}\n", "a: {\n  # c\n}\n"),
+        ("- a: [1, # one\n   2]\n", "- a: [\n      1, # one\n      2\n    ]\n"),
+        ("a: [ # c\n]\n", "a: [ # c\n  ]\n"),
+        ("a: {\n# c\n}\n", "a: {\n    # c\n  }\n"),
         (
             "a: [\n1 # one\n, 2, # two\n\n\n# end\n]  # after\n",
-            "a: [\n  1, # one\n  2 # two\n\n  # end\n]  # after\n",
+            "a: [\n    1, # one\n    2 # two\n\n    # end\n  ]  # after\n",
         ),
-        ("a: {b: # c\n 1, d # e\n : 2}\n", "a: {\n  b: # c\n    1,\n  d: # e\n    2\n}\n"),
+        ("a: {b: # c\n 1, d # e\n : 2}\n", "a: {\n    b: # c\n      1,\n    d: # e\n      2\n  }\n"),
         ("a: # c\n  [1, # d\n 2]\n", "a: # c\n  [\n    1, # d\n    2\n  ]\n"),
-        ("a: [b: # c\n 1]\n", "a: [\n  b: # c\n    1\n]\n"),
+        ("a: [b: # c\n 1]\n", "a: [\n    b: # c\n      1\n  ]\n"),
     ]);
 }
 

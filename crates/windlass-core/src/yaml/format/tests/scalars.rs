@@ -55,7 +55,7 @@ fn scalars_over_several_lines_keep_their_words() {
         ("a: \"one\\\\ \n    two\"\n", "a: \"one\\\\\n  two\"\n"),
         ("a: \"# no comment\n  # here\"\n", "a: \"# no comment\n  # here\"\n"),
         ("one\ntwo\n", "one\n  two\n"),
-        ("a: [one\n  two, \"three\n  four\"]\n", "a: [\n  one\n  two,\n  \"three\n  four\"\n]\n"),
+        ("a: [one\n  two, \"three\n  four\"]\n", "a: [\n    one\n    two,\n    \"three\n    four\"\n  ]\n"),
         ("a: # c\n      one\n      two\n", "a: # c\n  one\n  two\n"),
     ]);
 }
