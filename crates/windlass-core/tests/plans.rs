@@ -1,4 +1,5 @@
 //! Ownership, adoption, guards, cap and grouping, each on the smallest fleet that shows it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use windlass_core::code::Code;
 use windlass_core::desired::Desired;

@@ -1,4 +1,5 @@
 //! What must hold for every fleet, over all kinds.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use proptest::collection::vec;
 use proptest::prelude::*;

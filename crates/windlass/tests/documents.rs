@@ -1,4 +1,5 @@
 //! Documentation is tested: what is printed works, what is generated is fresh, what editors are told is true.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
 

@@ -1,26 +1,17 @@
-//! Values and field changes as text.
+//! Values and field changes as text. Nothing is cut: what is approved must be readable.
 
 use serde_json::Value;
 use windlass_core::diff::FieldChange;
 
-/// A value on one line, YAML-like, shortened to fit.
-pub(super) fn inline(value: &Value, width: usize) -> String {
-    let text = flow(value);
-    if text.chars().count() <= width.max(8) {
-        return text;
-    }
-    let kept: String = text.chars().take(width.max(8) - 1).collect();
-    format!("{kept}…")
-}
-
-fn flow(value: &Value) -> String {
+/// A value on one line, YAML-like.
+fn inline(value: &Value) -> String {
     match value {
         Value::Null => "not set".to_owned(),
         Value::String(text) => scalar(text),
-        Value::Array(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => {
             let entries: Vec<String> =
-                map.iter().map(|(key, value)| format!("{key}: {}", flow(value))).collect();
+                map.iter().map(|(key, value)| format!("{key}: {}", inline(value))).collect();
             format!("{{{}}}", entries.join(", "))
         }
         other => other.to_string(),
@@ -35,46 +26,135 @@ fn scalar(text: &str) -> String {
     if is_plain { text.to_owned() } else { Value::String(text.to_owned()).to_string() }
 }
 
-/// The fields of a spec, one per line.
-pub(super) fn payload_lines(payload: &Value, width: usize) -> Vec<String> {
-    let Value::Object(fields) = payload else { return Vec::new() };
-    fields
-        .iter()
-        .map(|(key, value)| format!("{key}: {}", inline(value, width.saturating_sub(key.len() + 2))))
-        .collect()
+fn fits(text: &str, width: usize) -> bool {
+    text.chars().count() <= width
 }
 
-/// A field change: lists as what is added and removed, everything else as before → after.
+/// The fields of a spec: on one line where they fit, else spread out.
+pub(super) fn payload_lines(payload: &Value, width: usize) -> Vec<String> {
+    let Value::Object(fields) = payload else { return Vec::new() };
+    fields.iter().flat_map(|(key, value)| entry_lines(key, value, width)).collect()
+}
+
+fn entry_lines(key: &str, value: &Value, width: usize) -> Vec<String> {
+    let line = format!("{key}: {}", inline(value));
+    let body = match value {
+        Value::String(text) if text.trim_end().contains('\n') => text_lines(text),
+        _ if fits(&line, width) => return vec![line],
+        Value::Object(_) => payload_lines(value, width.saturating_sub(2)),
+        Value::Array(items) => {
+            items.iter().flat_map(|item| item_lines(item, width.saturating_sub(2))).collect()
+        }
+        _ => return vec![line],
+    };
+    let head = if value.is_string() { format!("{key}: |") } else { format!("{key}:") };
+    std::iter::once(head).chain(body.into_iter().map(|line| format!("  {line}"))).collect()
+}
+
+fn item_lines(item: &Value, width: usize) -> Vec<String> {
+    let line = inline(item);
+    if fits(&line, width) || !item.is_object() {
+        return vec![format!("- {line}")];
+    }
+    let lines = payload_lines(item, width.saturating_sub(2)).into_iter().enumerate();
+    lines.map(|(index, line)| format!("{}{line}", if index == 0 { "- " } else { "  " })).collect()
+}
+
+fn text_lines(text: &str) -> Vec<String> {
+    text.trim_end().split('\n').map(str::to_owned).collect()
+}
+
+/// A field change: lists as what is added and removed, text of several lines as its changed lines, everything else as
+/// before → after.
 pub(super) fn field_text(field: &FieldChange, width: usize) -> Vec<String> {
     let path = &field.path;
-    if let (Value::Array(before), Value::Array(after)) = (&field.before, &field.after)
-        && let Some(lines) = list_delta(path, before, after, width)
-    {
-        return lines;
+    match (&field.before, &field.after) {
+        (Value::Array(before), Value::Array(after)) => {
+            if let Some(lines) = list_delta(path, before, after) {
+                return lines;
+            }
+        }
+        (Value::String(before), Value::String(after)) if before.contains('\n') || after.contains('\n') => {
+            return text_delta(path, before, after);
+        }
+        _ => {}
     }
-    let half = width.saturating_sub(path.len() + 5) / 2;
-    let (before, after) = (inline(&field.before, half), inline(&field.after, half));
-    let is_same_when_shortened = before == after;
-    let note = if is_same_when_shortened { " (differs)" } else { "" };
-    vec![format!("{path}: {before} → {after}{note}")]
+    let (before, after) = (inline(&field.before), inline(&field.after));
+    let line = format!("{path}: {before} → {after}");
+    match fits(&line, width) {
+        true => vec![line],
+        false => vec![format!("{path}:"), format!("  - {before}"), format!("  + {after}")],
+    }
 }
 
 /// What a list gains and loses; nothing if only its order changes.
-fn list_delta(path: &str, before: &[Value], after: &[Value], width: usize) -> Option<Vec<String>> {
-    let missing_in = |list: &[Value], other: &[Value]| -> Vec<String> {
-        list.iter().filter(|item| !other.contains(item)).map(|item| inline(item, width / 2)).collect()
+fn list_delta(path: &str, before: &[Value], after: &[Value]) -> Option<Vec<String>> {
+    let only_in = |list: &[Value], other: &[Value], sign: &str| -> Vec<String> {
+        list.iter()
+            .filter(|item| !other.contains(item))
+            .map(|item| format!("{sign}{}", inline(item)))
+            .collect()
     };
-    let (removed, added) = (missing_in(before, after), missing_in(after, before));
-    if removed.is_empty() && added.is_empty() {
-        return None;
+    let deltas = [only_in(before, after, "-"), only_in(after, before, "+")];
+    let lines: Vec<String> = deltas
+        .iter()
+        .filter(|items| !items.is_empty())
+        .map(|items| format!("{path}: {}", items.join(" ")))
+        .collect();
+    (!lines.is_empty()).then_some(lines)
+}
+
+fn text_delta(path: &str, before: &str, after: &str) -> Vec<String> {
+    let diff = similar::TextDiff::from_lines(before, after);
+    let changed = diff.iter_all_changes().filter_map(|change| {
+        let sign = match change.tag() {
+            similar::ChangeTag::Delete => "-",
+            similar::ChangeTag::Insert => "+",
+            similar::ChangeTag::Equal => return None,
+        };
+        Some(format!("  {sign} {}", change.value().trim_end_matches('\n')))
+    });
+    std::iter::once(format!("{path}:")).chain(changed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn field(before: Value, after: Value) -> FieldChange {
+        FieldChange { path: "x".to_owned(), before, after }
     }
-    let line = |sign: &str, items: Vec<String>| {
-        (!items.is_empty()).then(|| {
-            format!(
-                "{path}: {}",
-                items.iter().map(|item| format!("{sign}{item}")).collect::<Vec<_>>().join(" ")
-            )
-        })
-    };
-    Some(line("-", removed).into_iter().chain(line("+", added)).collect())
+
+    #[test]
+    fn what_does_not_fit_is_spread_out_and_never_cut() {
+        let spec = json!({"host": {"files": {"/etc/motd": {"content": "one\ntwo\n", "mode": "0600"}}, "packages": ["a"]}});
+        assert_eq!(
+            payload_lines(&spec, 30),
+            [
+                "host:",
+                "  files:",
+                "    /etc/motd:",
+                "      content: |",
+                "        one",
+                "        two",
+                "      mode: 0600",
+                "  packages: [a]"
+            ]
+        );
+    }
+
+    #[test]
+    fn lists_tell_what_they_gain_and_lose_and_order_where_only_that_changes() {
+        assert_eq!(field_text(&field(json!(["a", "b"]), json!(["b", "c"])), 80), ["x: -a", "x: +c"]);
+        assert_eq!(field_text(&field(json!(["a", "b"]), json!(["b", "a"])), 80), ["x: [a, b] → [b, a]"]);
+    }
+
+    #[test]
+    fn long_values_stand_below_each_other_and_texts_tell_their_changed_lines() {
+        let (before, after) = ("a".repeat(40), "b".repeat(40));
+        let lines = field_text(&field(json!(before), json!(after)), 40);
+        assert_eq!(lines, ["x:".to_owned(), format!("  - {before}"), format!("  + {after}")]);
+        assert_eq!(field_text(&field(json!("a\nb\n"), json!("a\nc\n")), 40), ["x:", "  - b", "  + c"]);
+    }
 }

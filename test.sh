@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The test command: sets up what it needs, runs every check, and says what it skipped and why.
+# On a machine without a tool it tries to install it (Debian, as root); where that is not possible, the check that
+# needs it is skipped. With CI=true nothing may be skipped.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+skipped=()
+skip() {
+  if [ "${CI:-}" = "true" ]; then
+    echo "test.sh: cannot skip in CI: $1" >&2
+    exit 1
+  fi
+  skipped+=("$1")
+}
+
+step() {
+  echo
+  echo "== $1"
+}
+
+# need COMMAND PACKAGE: the command is there, or was installed.
+need() {
+  command -v "$1" >/dev/null 2>&1 && return 0
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    echo "installing $2 for $1"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >/dev/null && return 0
+  fi
+  return 1
+}
+
+step "set-up"
+need cargo cargo || { echo "test.sh: install Rust first: https://rustup.rs" >&2; exit 1; }
+need cc gcc || { echo "test.sh: a C compiler is needed to link" >&2; exit 1; }
+need git git || { echo "test.sh: git is needed: tests make repositories" >&2; exit 1; }
+cargo --version
+
+step "format"
+if cargo fmt --version >/dev/null 2>&1; then
+  cargo fmt --all --check
+else
+  skip "format: rustfmt is not installed (rustup component add rustfmt)"
+fi
+
+step "lints"
+if cargo clippy --version >/dev/null 2>&1; then
+  cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+else
+  skip "lints: clippy is not installed (rustup component add clippy)"
+fi
+
+step "tests"
+cargo test --workspace --locked
+
+step "documentation of the code"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+step "fuzz targets, briefly and without instrumentation"
+if need c++ g++; then
+  for target in read_fleet format; do
+    CARGO_TARGET_DIR=target/fuzz cargo run --quiet --locked --manifest-path fuzz/Cargo.toml --bin "$target" -- \
+      -runs=20000 -max_len=4096 -verbosity=0
+  done
+else
+  skip "fuzz targets: no C++ compiler"
+fi
+
+echo
+for reason in "${skipped[@]:-}"; do
+  [ -n "$reason" ] && echo "skipped: $reason"
+done
+echo "all checks passed, ${#skipped[@]} skipped"
