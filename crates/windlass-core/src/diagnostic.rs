@@ -10,6 +10,10 @@ use serde::Serialize;
 
 pub use crate::code::{Code, Severity};
 
+/// Problems of one file that are told. A file with more is broken as a whole, and telling all would cost more than it
+/// helps: hostile files must not buy time or memory with mistakes.
+pub(crate) const MAX_FINDINGS: usize = 1000;
+
 /// A problem inside one file, before its byte position is turned into line and column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {

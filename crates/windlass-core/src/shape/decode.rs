@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Beside, Complaint, Unknown};
-use crate::diagnostic::{Code, Finding};
+use crate::diagnostic::{Code, Finding, MAX_FINDINGS};
 use crate::secret;
 use crate::value::quoted;
 use crate::yaml::{Content, Entries, NodeRef, Scalar};
@@ -57,8 +57,15 @@ impl<'t> Decoder<'t> {
 
     /// Reports a problem here.
     pub fn report(&mut self, finding: Finding) {
-        let path = self.path_text();
-        self.findings.push(finding.at(path));
+        if !self.is_full() {
+            let path = self.path_text();
+            self.findings.push(finding.at(path));
+        }
+    }
+
+    /// Whether further problems are no longer told.
+    fn is_full(&self) -> bool {
+        self.findings.len() >= MAX_FINDINGS
     }
 
     /// Reports a problem one step further in.
@@ -152,7 +159,7 @@ impl<'t> Decoder<'t> {
     pub fn check_unknown_key(&mut self, key: NodeRef<'t>, known: &[&'static str], beside: Beside) {
         let text = key.scalar_text().unwrap_or_default();
         let is_beside = beside.name_key == Some(text) || beside.keys.contains(&text);
-        if is_beside || beside.unknown == Unknown::Ignore {
+        if is_beside || beside.unknown == Unknown::Ignore || self.is_full() {
             return;
         }
         let known: Vec<&str> = beside
@@ -225,14 +232,17 @@ pub(crate) fn path_text<'t>(segments: impl Iterator<Item = Segment<'t>>) -> Stri
 
 /// The known word that `text` was most likely meant to be.
 pub fn nearest<'w>(text: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    let folded = fold(text);
     // Long input cannot be near any of our words, and comparing it would cost its square.
-    if folded.len() > 64 {
+    if text.len() > 64 {
         return None;
     }
-    let allowed = (folded.chars().count() / 3).max(1);
+    let folded = fold(text);
+    let length = folded.chars().count();
+    let allowed = (length / 3).max(1);
     known
-        .map(|word| (strsim::damerau_levenshtein(&folded, &fold(word)), word))
+        .map(|word| (word, fold(word)))
+        .filter(|(_, candidate)| candidate.chars().count().abs_diff(length) <= allowed)
+        .map(|(word, candidate)| (strsim::damerau_levenshtein(&folded, &candidate), word))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)

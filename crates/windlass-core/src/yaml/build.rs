@@ -8,7 +8,10 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, Stru
 
 use super::tree::{Node, Stored, Style, Tree};
 use super::{MAX_DEPTH, MAX_EXPANDED_NODES, MAX_FILE_BYTES};
-use crate::diagnostic::{Code, Finding};
+use crate::diagnostic::{Code, Finding, MAX_FINDINGS};
+
+/// So many bytes of text count as one value when aliases are followed.
+const TEXT_PER_NODE: usize = 16;
 
 /// Reads a text as one YAML document.
 ///
@@ -121,6 +124,11 @@ fn depth_finding(span: Range<usize>) -> Finding {
         .help("no part of fleet.yaml needs that; look for an unclosed bracket or generated text")
 }
 
+fn expansion_finding(span: Range<usize>) -> Finding {
+    Finding::new(Code::YamlAlias, span, "aliases expand this value into more than 1,000,000 values")
+        .help("write the values out; a fleet does not need aliases of aliases")
+}
+
 fn custom_tag_finding(span: Range<usize>, what: &str) -> Finding {
     Finding::new(Code::YamlTag, span, format!("{what} is refused: only plain YAML types are read"))
         .help("remove the tag and write the value as plain text, number, list or map")
@@ -163,7 +171,9 @@ impl<'s> Builder<'s> {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let style = scalar_style(style, tag.as_deref(), &range, findings);
-                self.add(Stored::Scalar(text, style), range, 1, anchor)?;
+                // Text counts too: an alias of a long text, used often, must not become a large fleet.
+                let weight = 1_u32.saturating_add(offset(text.len() / TEXT_PER_NODE));
+                self.add(Stored::Scalar(text, style), range, weight, anchor)?;
             }
             Event::SequenceStart(style, anchor, tag) => {
                 refuse_custom_tag(tag.as_deref(), "seq", &range, findings);
@@ -217,6 +227,10 @@ impl<'s> Builder<'s> {
         let weight =
             children.iter().fold(1_u32, |sum, child| sum.saturating_add(self.weights[*child as usize]));
         let first = offset(self.tree.children.len());
+        // Merge keys copy entries before the weight of what they end up in is known.
+        if self.tree.children.len() + children.len() > 2 * MAX_EXPANDED_NODES as usize {
+            return Err(expansion_finding(frame.start as usize..end));
+        }
         self.tree.children.extend(children);
         let stored = first..offset(self.tree.children.len());
         let content = match frame.is_mapping {
@@ -234,9 +248,7 @@ impl<'s> Builder<'s> {
         anchor: usize,
     ) -> Result<(), Finding> {
         if weight > MAX_EXPANDED_NODES {
-            let message = "aliases expand this value into more than 1,000,000 values";
-            return Err(Finding::new(Code::YamlAlias, range, message)
-                .help("write the values out; a fleet of this size does not need aliases of aliases"));
+            return Err(expansion_finding(range));
         }
         let id = offset(self.tree.nodes.len());
         self.tree.nodes.push(Node { content, start: offset(range.start), end: offset(range.end) });
@@ -257,7 +269,8 @@ impl<'s> Builder<'s> {
             let key = &self.tree.nodes[entry[0] as usize];
             let span = key.start as usize..key.end as usize;
             let Stored::Scalar(text, style) = &key.content else {
-                findings.push(
+                tell(
+                    findings,
                     Finding::new(Code::YamlKey, span, "a key must be plain text, not a list or a map")
                         .help("quote it if it is meant as text, e.g. \"{{ name }}\""),
                 );
@@ -268,7 +281,8 @@ impl<'s> Builder<'s> {
             } else if seen.insert(text) {
                 kept.extend_from_slice(entry);
             } else {
-                findings.push(
+                tell(
+                    findings,
                     Finding::new(
                         Code::YamlDuplicateKey,
                         span,
@@ -310,7 +324,8 @@ impl<'s> Builder<'s> {
                     }
                 }
             }
-            Stored::Scalar(..) => findings.push(
+            Stored::Scalar(..) => tell(
+                findings,
                 Finding::new(
                     Code::WrongType,
                     node.start as usize..node.end as usize,
@@ -381,7 +396,7 @@ fn scalar_style(
             Style::Plain
         }
         Some(tag) => {
-            findings.push(custom_tag_finding(range.clone(), &format!("the tag `{tag}`")));
+            tell(findings, custom_tag_finding(range.clone(), &format!("the tag `{tag}`")));
             Style::Text
         }
     }
@@ -391,7 +406,13 @@ fn refuse_custom_tag(tag: Option<&Tag>, allowed: &str, range: &Range<usize>, fin
     if let Some(tag) = tag
         && !tag.is_yaml_core_schema_tag(allowed)
     {
-        findings.push(custom_tag_finding(range.clone(), &format!("the tag `{tag}`")));
+        tell(findings, custom_tag_finding(range.clone(), &format!("the tag `{tag}`")));
+    }
+}
+
+fn tell(findings: &mut Vec<Finding>, finding: Finding) {
+    if findings.len() < MAX_FINDINGS {
+        findings.push(finding);
     }
 }
 

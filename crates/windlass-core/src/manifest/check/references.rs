@@ -1,5 +1,6 @@
 //! Every reference leads somewhere, and none in a circle.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::catalogue::Known;
@@ -10,26 +11,51 @@ use crate::resource::{At, Kind, Reference, ResourceKey, member_name};
 use crate::shape::nearest;
 use crate::value::quoted;
 
-/// Reports references to nothing and circles of references.
+/// Missing names for which a similar one is looked for: each costs a look at all names of the kind.
+const HINTED: usize = 20;
+
+/// Something that is referred to and not there.
+struct Missing<'a> {
+    /// The first that refers to it.
+    by: ResourceKey,
+    reference: Reference<'a>,
+    /// How many others do.
+    others: usize,
+}
+
+/// Reports references to nothing, once for each missing name, and circles of references.
 pub(in crate::manifest) fn references(assembly: &mut Assembly, known: &Known) {
-    let mut remarks = Vec::new();
-    for (kind, name, declared) in assembly.desired.resources.iter() {
-        declared.spec.references(name, &mut |reference| {
-            let is_there = assembly.desired.resources.contains(reference.kind, &reference.name)
-                || assembly.unsound.contains(reference.kind, &reference.name)
-                || known.has(reference.kind, &reference.name);
-            if !is_there {
-                remarks.push(unresolved(assembly, ResourceKey::new(kind, name), &reference));
-            }
-        });
-    }
+    let missing = find_missing(assembly, known);
+    let mut remarks: Vec<Remark> = missing
+        .into_iter()
+        .enumerate()
+        .map(|(index, missing)| unresolved(assembly, missing, index < HINTED))
+        .collect();
     remarks.extend(circles(assembly));
     for remark in remarks {
         assembly.remark(remark);
     }
 }
 
-fn unresolved(assembly: &Assembly, key: ResourceKey, reference: &Reference<'_>) -> Remark {
+fn find_missing<'a>(assembly: &'a Assembly, known: &Known) -> Vec<Missing<'a>> {
+    let mut missing: BTreeMap<(Kind, Cow<'a, str>), Missing<'a>> = BTreeMap::new();
+    for (kind, name, declared) in assembly.desired.resources.iter() {
+        declared.spec.references(name, &mut |reference| {
+            let is_there = assembly.desired.resources.contains(reference.kind, &reference.name)
+                || assembly.unsound.contains(reference.kind, &reference.name)
+                || known.has(reference.kind, &reference.name);
+            if !is_there {
+                let target = (reference.kind, reference.name.clone());
+                let by = || Missing { by: ResourceKey::new(kind, name), reference, others: 0 };
+                missing.entry(target).and_modify(|missing| missing.others += 1).or_insert_with(by);
+            }
+        });
+    }
+    missing.into_values().collect()
+}
+
+fn unresolved(assembly: &Assembly, missing: Missing<'_>, is_hinted: bool) -> Remark {
+    let Missing { by: key, reference, others } = missing;
     if key.kind == Kind::VirtualIp && reference.kind == Kind::Peer {
         let (network, host) = member_name(&reference.name);
         if assembly.desired.resources.contains(Kind::Network, network) {
@@ -44,9 +70,15 @@ fn unresolved(assembly: &Assembly, key: ResourceKey, reference: &Reference<'_>) 
         }
     }
     let names = assembly.desired.resources.of_kind(reference.kind).map(|(name, _)| name);
-    let help = match nearest(&reference.name, names) {
+    let near = is_hinted.then(|| nearest(&reference.name, names)).flatten();
+    let help = match near {
         Some(near) => format!("did you mean {}? Otherwise it must exist in Windlass", quoted(near)),
         None => "it must exist in Windlass; there, the change waits until it does".to_owned(),
+    };
+    let more = match others {
+        0 => String::new(),
+        1 => ", and one more place refers to it".to_owned(),
+        many => format!(", and {many} more places refer to it"),
     };
     let (_, text) = member_name(&reference.name);
     Remark {
@@ -54,7 +86,11 @@ fn unresolved(assembly: &Assembly, key: ResourceKey, reference: &Reference<'_>) 
         key,
         at: reference.at,
         text: text.to_owned(),
-        message: format!("the {} {} is not declared in these files", reference.kind, quoted(&reference.name)),
+        message: format!(
+            "the {} {} is not declared in these files{more}",
+            reference.kind,
+            quoted(&reference.name)
+        ),
         help,
     }
 }
