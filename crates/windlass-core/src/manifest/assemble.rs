@@ -259,9 +259,10 @@ impl Assembly {
 }
 
 fn place_duplicates(files: &[Arc<FileManifest>], duplicates: &[Duplicate]) -> Vec<Diagnostic> {
-    let needed = duplicates.iter().flat_map(|duplicate| [duplicate.first.0, duplicate.second.0]);
-    let places = Places::new(files, needed.clone());
-    let mut by_file: BTreeMap<usize, _> = needed.map(|file| (file, places.in_file(file))).collect();
+    let needed: BTreeSet<usize> =
+        duplicates.iter().flat_map(|duplicate| [duplicate.first.0, duplicate.second.0]).collect();
+    let places = Places::new(files, needed.iter().copied());
+    let mut by_file: BTreeMap<usize, _> = needed.iter().map(|file| (*file, places.in_file(*file))).collect();
     let mut placed = Vec::new();
     for Duplicate { key, first, second } in duplicates {
         let part = |origin| Part { key, origin, at: At::Name, text: "" };

@@ -1,0 +1,93 @@
+//! Input made to hurt: each is refused with its code, and none grows beyond its file.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use windlass_core::code::Code;
+use windlass_core::manifest::{FileManifest, Role, read_file};
+
+fn read(text: &str) -> FileManifest {
+    read_file("fleet.yaml", text.as_bytes(), Role::Root)
+}
+
+fn first_code(text: &str) -> Code {
+    read(text).diagnostics.first().unwrap().code
+}
+
+const HEAD: &str = "version: 1\naccount: acme\n";
+
+#[test]
+fn an_alias_bomb_is_refused_before_it_is_expanded() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let items = vec![format!("*a{}", level - 1); 10].join(", ");
+        text.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+    }
+    assert_eq!(first_code(&text), Code::YamlAlias);
+}
+
+#[test]
+fn a_long_text_used_often_is_refused() {
+    let long = "x".repeat(200_000);
+    let uses: String = (0..5000).map(|number| format!("  t{number}: {{description: *d}}\n")).collect();
+    let text = format!("{HEAD}templates:\n  a: {{description: &d {long}}}\n{uses}");
+    assert_eq!(first_code(&text), Code::YamlAlias);
+}
+
+#[test]
+fn merge_keys_cannot_multiply_a_large_map() {
+    let entries: String = (0..8000).map(|number| format!("k{number}: 1, ")).collect();
+    let uses: String = (0..8000).map(|number| format!("u{number}: {{<<: *m}}\n")).collect();
+    let text = format!("m: &m {{{entries}z: 1}}\n{uses}");
+    assert_eq!(first_code(&text), Code::YamlAlias);
+}
+
+#[test]
+fn an_alias_inside_its_own_value_is_refused() {
+    assert_eq!(first_code("a: &a [*a]\n"), Code::YamlAlias);
+    assert_eq!(first_code("a: &a {b: *a}\n"), Code::YamlAlias);
+}
+
+#[test]
+fn nesting_is_refused_beyond_64_levels_in_every_style() {
+    let flow_list = "[".repeat(1 << 20);
+    let flow_map = "{a: ".repeat(10_000);
+    let block_list = "- ".repeat(10_000);
+    let block_map: String = (0..1000).map(|depth| format!("{:depth$}a:\n", "")).collect();
+    for text in [flow_list, flow_map, block_list, block_map] {
+        assert_eq!(first_code(&text), Code::YamlDepth, "{}", &text[..8]);
+    }
+    let deepest = format!("{HEAD}provider_configs: {{a: {{b: {}1{}}}}}\n", "[".repeat(61), "]".repeat(61));
+    assert_eq!(read(&deepest).diagnostics, []);
+}
+
+#[test]
+fn a_file_full_of_mistakes_tells_a_thousand() {
+    let keys: String = (0..50_000).map(|number| format!("nodez{number}: 1\n")).collect();
+    let diagnostics = read(&format!("{HEAD}{keys}")).diagnostics;
+    assert_eq!(diagnostics.len(), 1000);
+    assert!(diagnostics.iter().all(|diagnostic| diagnostic.code == Code::UnknownKey));
+}
+
+#[test]
+fn duplicates_by_the_thousand_are_found_and_placed() {
+    let nodes: String = (0..9000).map(|_| "- {hostname: a, template: t}\n".to_owned()).collect();
+    let file = std::sync::Arc::new(read(&format!(
+        "{HEAD}templates: {{t: {{node_platform: debian-12-amd64}}}}\nnodes:\n{nodes}"
+    )));
+    let fleet = windlass_core::manifest::assemble(vec![file], &windlass_core::manifest::Context::offline());
+    assert_eq!(fleet.diagnostics.len(), 8999);
+    assert_eq!((fleet.diagnostics[8998].line, fleet.diagnostics[8998].column), (9004, 14));
+}
+
+#[test]
+fn odd_encodings_are_told_where_they_are() {
+    let place = |bytes: &[u8]| {
+        let file = read_file("fleet.yaml", bytes, Role::Root);
+        let first = &file.diagnostics[0];
+        (first.code, first.line, first.column)
+    };
+    assert_eq!(place(b"version: 1\naccount: \xff\n"), (Code::YamlEncoding, 2, 10));
+    assert_eq!(place(b"version: 1\naccount: a\0b\n"), (Code::YamlControlCharacter, 2, 11));
+    assert_eq!(place(b"version: 1\r\naccount: acme\r\nfrob: 1\r\n"), (Code::UnknownKey, 3, 1));
+    assert_eq!(place("\u{feff}frob: 1\nversion: 1\naccount: é\n".as_bytes()), (Code::UnknownKey, 1, 1));
+    assert_eq!(place("version: 1\naccount: é é\nclusters: {é: {}}\n".as_bytes()), (Code::BadName, 3, 12));
+}
