@@ -21,6 +21,7 @@ pub mod live;
 pub mod manifest;
 pub mod plan;
 pub mod reference;
+pub mod remark;
 pub mod resource;
 pub mod schema;
 pub mod secret;

@@ -67,12 +67,47 @@ pub fn suspected_finding(span: Range<usize>, key: &str) -> Finding {
         .help("if it is one, keep it in Vault and write a reference such as `vault:path#field`")
 }
 
+/// A text with the passwords of URLs in it replaced: `postgres://app:secret@db` → `postgres://app:(hidden)@db`.
+pub fn hide_url_passwords(text: &str) -> String {
+    let mut shown = text.to_owned();
+    for password in url_passwords(text).into_iter().rev() {
+        shown.replace_range(password, HIDDEN);
+    }
+    shown
+}
+
+/// Where passwords of URLs stand in a text.
+fn url_passwords(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(scheme) = text[from..].find("://") {
+        let start = from + scheme + 3;
+        let authority =
+            text[start..].split(['/', '?', '#', ' ', '"', '\'', ',', '\t']).next().unwrap_or_default();
+        if let Some((credentials, _)) = authority.rsplit_once('@')
+            && let Some((user, password)) = credentials.split_once(':')
+            && is_literal(password)
+        {
+            let begin = start + user.len() + 1;
+            found.push(begin..begin + password.len());
+        }
+        from = start;
+    }
+    found
+}
+
 /// A source line with everything after a secret-looking key replaced by `*`, byte for byte, so that columns stay.
 /// Lines of a private key are replaced whole.
 pub fn mask_line(line: &str) -> String {
     if is_armour(line) {
         return stars(line);
     }
+    let mut line = line.to_owned();
+    for password in url_passwords(&line) {
+        let hidden = stars(&line[password.clone()]);
+        line.replace_range(password, &hidden);
+    }
+    let line = line.as_str();
     let mut masked = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(colon) = rest.find([':', '=']) {
@@ -126,6 +161,16 @@ mod tests {
         ] {
             assert!(!looks_secret(key), "{key}");
         }
+    }
+
+    #[test]
+    fn passwords_in_urls_are_hidden() {
+        let hidden = hide_url_passwords("a postgres://app:hunter2@db/x and https://b@c and redis://:p@r");
+        assert_eq!(hidden, "a postgres://app:(hidden)@db/x and https://b@c and redis://:(hidden)@r");
+        let line = "    url: \"https://user:hunter2@example.com\"";
+        assert_eq!(mask_line(line).len(), line.len());
+        assert!(!mask_line(line).contains("hunter2"));
+        assert_eq!(hide_url_passwords("https://app:{{ config.pw }}@db"), "https://app:{{ config.pw }}@db");
     }
 
     #[test]

@@ -129,6 +129,15 @@ fn what_is_still_referred_to_is_not_destroyed_silently() {
 }
 
 #[test]
+fn a_module_that_changes_under_its_version_is_told() {
+    let module = |workers| format!("modules: {{m: {{version: 1.0.0, config: {{workers: {workers}}}}}}}");
+    let plan = plan_from(&module(1), &module(2));
+    assert_eq!(steps(&plan), ["update module m"]);
+    assert_eq!(plan.problems[0].code, Code::VersionReused);
+    assert_eq!(plan_from(&module(1), &module(2).replace("1.0.0", "1.1.0")).problems, []);
+}
+
+#[test]
 fn a_reference_is_dropped_before_its_end_goes() {
     let before = "templates: {a: {node_platform: debian-12-amd64}, b: {node_platform: debian-12-amd64}}\n\
                   nodes: {n: {template: a}}";

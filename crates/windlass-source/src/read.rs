@@ -97,7 +97,7 @@ fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Opt
         Ok(None) => refuse(
             Code::FileMissing,
             &format!("there is no {path} here"),
-            &format!("create {FLEET_FILE}, or name the directory or file that holds it"),
+            &format!("name a directory that has a {FLEET_FILE}, or the file itself"),
         ),
         Err(error) => unreadable(&error),
     };

@@ -84,12 +84,53 @@ fn a_state_with_problems_cannot_be_planned_from_or_to() {
     let broken = directory.path().join("fleet.yaml");
     fs::write(&broken, "version: 1\naccount: acme\nnodes: [{hostname: a}]\n").unwrap();
     let broken = broken.to_str().unwrap();
-    let from = run(&["plan", "examples/edge", "--from", broken]);
-    assert_eq!(from.status.code(), Some(1));
-    assert!(stderr(&from).contains("the state to start from"), "{}", stderr(&from));
-    let to = run(&["plan", broken, "--from", "examples/edge", "--format", "json"]);
-    assert_eq!(to.status.code(), Some(1));
-    assert!(stdout(&to).contains("\"code\": \"missing-key\""));
+    for arguments in
+        [["plan", "examples/edge", "--from", broken], ["plan", broken, "--from", "examples/edge"]]
+    {
+        let human = run(&arguments);
+        assert_eq!(human.status.code(), Some(1));
+        assert!(stderr(&human).contains("error[missing-key]: `template` is missing"), "{}", stderr(&human));
+        assert_eq!(stdout(&human), "✗ no plan: 1 error\n", "what a broken fleet leaves out is not a destroy");
+        let json = run(&[&arguments[..], &["--format", "json"]].concat());
+        assert_eq!(json.status.code(), Some(1));
+        let plan: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+        assert_eq!(
+            (plan["steps"].as_array().unwrap().len(), &plan["problems"][0]["code"]),
+            (0, &"missing-key".into())
+        );
+        let markdown = run(&[&arguments[..], &["--format", "markdown"]].concat());
+        assert!(
+            stdout(&markdown).starts_with("### Windlass: no plan, the fleet has errors"),
+            "{}",
+            stdout(&markdown)
+        );
+    }
+}
+
+#[test]
+fn where_there_is_no_fleet_yet_everything_is_new() {
+    let empty = tempfile::tempdir().unwrap();
+    let output = run(&["plan", "examples/edge-before", "--from", empty.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stdout(&output).contains("13 to create, 0 to update, 0 to destroy"));
+}
+
+#[test]
+fn a_problem_that_only_the_comparison_shows_has_its_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let (before, after) = (directory.path().join("before.yaml"), directory.path().join("after.yaml"));
+    let head = "version: 1\naccount: acme\n";
+    let template = "templates: {t: {node_platform: debian-12-amd64}}\n";
+    fs::write(&before, format!("{head}{template}nodes: {{n: {{template: t}}}}\n")).unwrap();
+    fs::write(&after, format!("{head}nodes: {{n: {{template: t}}}}\n")).unwrap();
+    let output =
+        run(&["plan", after.to_str().unwrap(), "--from", before.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let problems = plan["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    assert_eq!(problems[0]["code"], "reference-destroyed");
+    assert_eq!((&problems[0]["line"], &problems[0]["column"]), (&3.into(), &23.into()));
 }
 
 #[test]

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::fields::{FieldChange, field_changes, hide_secrets};
 use crate::code::Code;
 use crate::desired::Desired;
-use crate::diagnostic::Diagnostic;
 use crate::digest::Digest;
 use crate::live::{Live, LiveResource, Owner};
+use crate::remark::Remark;
 use crate::resource::{ResourceKey, Spec};
 use crate::shape::Defaults;
 use crate::value::quoted;
@@ -110,7 +110,7 @@ pub struct Comparison {
     /// In key order. Ordering for apply is the plan's business.
     pub changes: Vec<Change>,
     /// Resources that may not be changed from here.
-    pub problems: Vec<Diagnostic>,
+    pub problems: Vec<Remark>,
     /// How many live resources the repository owns.
     pub owned: usize,
     /// How many declared resources are as they should be.
@@ -132,7 +132,7 @@ pub fn compare(desired: &Desired, live: &Live, repository: &Owner) -> Comparison
             Some(current) if current.owner == *repository => Cause::Edited,
             Some(current) if current.owner == Owner::Nobody => Cause::Adopted,
             Some(current) => {
-                comparison.problems.push(owned_elsewhere(&key(), current));
+                comparison.problems.push(owned_elsewhere(key(), current));
                 continue;
             }
         };
@@ -163,12 +163,12 @@ pub fn compare(desired: &Desired, live: &Live, repository: &Owner) -> Comparison
     comparison
 }
 
-fn owned_elsewhere(key: &ResourceKey, current: &LiveResource) -> Diagnostic {
+fn owned_elsewhere(key: ResourceKey, current: &LiveResource) -> Remark {
     let owner = match &current.owner {
         Owner::Nobody => "nobody".to_owned(),
         Owner::Repository(name) => format!("the repository {}", quoted(name)),
     };
     let message = format!("the {} {} is owned by {owner}", key.kind, quoted(&key.name));
-    Diagnostic::without_place(Code::OwnedElsewhere, key.to_string(), message)
-        .help("declare it in one repository only; remove it there first to move it here")
+    let help = "declare it in one repository only; remove it there first to move it here";
+    Remark::on(key, Code::OwnedElsewhere, message, help)
 }

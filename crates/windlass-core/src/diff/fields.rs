@@ -47,6 +47,7 @@ fn collect<'v>(before: &'v Value, after: &'v Value, path: &mut Vec<&'v str>, cha
     let is_secret = path.iter().any(|key| secret::looks_secret(key));
     let shown = |value: &Value| match value {
         Value::Null => Value::Null,
+        Value::String(text) if is_secret && !secret::is_literal(text) => value.clone(),
         _ if is_secret => Value::String(secret::HIDDEN.to_owned()),
         other => hide_secrets(other.clone()),
     };
@@ -63,6 +64,7 @@ pub fn hide_secrets(value: Value) -> Value {
         Value::Object(map) => Value::Object(map.into_iter().map(hide_entry).collect::<Map<_, _>>()),
         Value::Array(items) => Value::Array(items.into_iter().map(hide_secrets).collect()),
         Value::String(text) if secret::is_private_key(&text) => Value::String(secret::HIDDEN.to_owned()),
+        Value::String(text) => Value::String(secret::hide_url_passwords(&text)),
         other => other,
     }
 }

@@ -12,6 +12,7 @@ use crate::code::Code;
 use crate::desired::{Declared, Desired};
 use crate::diagnostic::{self, Diagnostic, Finding};
 use crate::digest::Digest;
+use crate::remark::Remark;
 use crate::resource::{At, Kind, ResourceKey, ResourceMap};
 use crate::value::quoted;
 
@@ -96,18 +97,6 @@ struct Duplicate {
     key: ResourceKey,
     first: (usize, Origin),
     second: (usize, Origin),
-}
-
-/// A problem with a part of a declaration, before its place is looked up.
-#[derive(Debug)]
-pub(super) struct Remark {
-    pub(super) code: Code,
-    pub(super) key: ResourceKey,
-    pub(super) at: At,
-    /// What the part says, to find it again.
-    pub(super) text: String,
-    pub(super) message: String,
-    pub(super) help: String,
 }
 
 impl Assembly {
@@ -281,14 +270,18 @@ fn place_duplicates(files: &[Arc<FileManifest>], duplicates: &[Duplicate]) -> Ve
 
 /// Looks up the places of remarks, reading each file that has any once more.
 fn place_remarks(files: &[Arc<FileManifest>], desired: &Desired, remarks: Vec<Remark>) -> Vec<Diagnostic> {
+    let mut placed = Vec::new();
     let mut by_file: BTreeMap<usize, Vec<(Origin, Remark)>> = BTreeMap::new();
     for remark in remarks {
-        if let Some(declared) = desired.resources.get(remark.key.kind, &remark.key.name) {
-            by_file.entry(declared.file).or_default().push((declared.origin, remark));
+        match desired.resources.get(remark.key.kind, &remark.key.name) {
+            Some(declared) => by_file.entry(declared.file).or_default().push((declared.origin, remark)),
+            None => {
+                let path = remark.key.to_string();
+                placed.push(Diagnostic::without_place(remark.code, path, remark.message).help(remark.help));
+            }
         }
     }
     let places = Places::new(files, by_file.keys().copied());
-    let mut placed = Vec::new();
     for (file, remarks) in by_file {
         let mut places = places.in_file(file);
         for (origin, remark) in remarks {
@@ -309,6 +302,11 @@ impl Fleet {
     /// The text of a file, for excerpts.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.iter().find(|file| file.path == path).map(|file| file.text.as_ref())
+    }
+
+    /// Problems with resources of this fleet, with their places.
+    pub fn tell(&self, remarks: Vec<Remark>) -> Vec<Diagnostic> {
+        place_remarks(&self.files, &self.desired, remarks)
     }
 
     /// Paths of the repository that must exist for this fleet, each with a resource that needs it.
@@ -336,30 +334,8 @@ impl Fleet {
                     .to_owned(),
             })
             .collect();
-        self.diagnostics.extend(place_remarks(&self.files, &self.desired, remarks));
+        let told = self.tell(remarks);
+        self.diagnostics.extend(told);
         diagnostic::sort(&mut self.diagnostics);
-    }
-
-    /// Where these resources are declared, each as `file:line:column`.
-    pub fn places_of<'k>(
-        &self,
-        keys: impl Iterator<Item = &'k ResourceKey>,
-    ) -> BTreeMap<&'k ResourceKey, String> {
-        let mut by_file: BTreeMap<usize, Vec<(&ResourceKey, Origin)>> = BTreeMap::new();
-        for key in keys {
-            if let Some(declared) = self.desired.resources.get(key.kind, &key.name) {
-                by_file.entry(declared.file).or_default().push((key, declared.origin));
-            }
-        }
-        let places = Places::new(&self.files, by_file.keys().copied());
-        let mut found = BTreeMap::new();
-        for (file, keys) in by_file {
-            let mut places = places.in_file(file);
-            for (key, origin) in keys {
-                let place = places.find(Part { key, origin, at: At::Name, text: "" });
-                found.insert(key, places.text(&place));
-            }
-        }
-        found
     }
 }

@@ -1,12 +1,15 @@
 //! What a plan must not do, whatever the files say.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::diagnostic::Diagnostic;
 use crate::diff::{Action, Change};
-use crate::resource::{ResourceKey, ResourceMap};
+use crate::remark::Remark;
+use crate::resource::{At, ResourceKey, ResourceMap, Spec, member_name};
 use crate::value::quoted;
 
 /// More destroys than this are suspicious, if they are also most of what the repository owns. Small repositories are
@@ -98,7 +101,7 @@ pub(super) fn refuse_protected(changes: Vec<Change>) -> (Vec<Change>, Vec<Refusa
 }
 
 /// Declared resources, changed or not, that refer to something this plan destroys.
-pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Diagnostic> {
+pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Remark> {
     let destroyed: ResourceMap<()> = changes
         .iter()
         .filter(|change| change.action() == Action::Destroy)
@@ -107,7 +110,7 @@ pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Diagno
     if destroyed.is_empty() {
         return Vec::new();
     }
-    let mut problems = Vec::new();
+    let mut remarks = Vec::new();
     for (kind, name, declared) in desired.resources.iter() {
         declared.spec.references(name, &mut |reference| {
             if destroyed.contains(reference.kind, &reference.name) {
@@ -117,14 +120,44 @@ pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Diagno
                     reference.kind,
                     quoted(&reference.name)
                 );
-                problems.push(
-                    Diagnostic::without_place(Code::ReferenceDestroyed, format!("{kind} {name}"), message)
-                        .help("keep the one or drop the reference of the other"),
-                );
+                remarks.push(Remark {
+                    code: Code::ReferenceDestroyed,
+                    key: ResourceKey::new(kind, name),
+                    at: reference.at,
+                    text: member_name(&reference.name).1.to_owned(),
+                    message,
+                    help: "keep the one or drop the reference of the other".to_owned(),
+                });
             }
         });
     }
-    problems
+    remarks
+}
+
+/// Modules whose content changes although their version stays, so that the version no longer says what it is.
+pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<Remark> {
+    let version_of = |spec: &Option<Arc<Spec>>| match spec.as_deref() {
+        Some(Spec::Module(module)) => module.version.clone(),
+        _ => None,
+    };
+    changes
+        .iter()
+        .filter_map(|change| {
+            let version = version_of(&change.after)?;
+            let is_reused =
+                change.base != change.desired && version_of(&change.before).as_ref() == Some(&version);
+            is_reused.then(|| Remark {
+                at: At::Field("version"),
+                text: version.to_string(),
+                ..Remark::on(
+                    change.key.clone(),
+                    Code::VersionReused,
+                    format!("the module {} changes, but stays version {version}", quoted(&change.key.name)),
+                    "give it a new version, so that pins to the old one keep their meaning",
+                )
+            })
+        })
+        .collect()
 }
 
 /// Whether the plan would destroy most of what the repository owns.

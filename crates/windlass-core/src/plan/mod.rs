@@ -17,9 +17,9 @@ pub use group::{Group, groups};
 pub use guard::{Confirmation, MassDestroy, Refusal};
 
 use crate::desired::Desired;
-use crate::diagnostic::{self, Diagnostic};
 use crate::diff::{Action, Cause, Change, Comparison, FieldChange};
 use crate::digest::Digest;
+use crate::remark::Remark;
 use crate::resource::{Kind, ResourceKey};
 
 /// The version of the plan document.
@@ -39,7 +39,7 @@ pub struct Plan {
     /// How many declared resources are as they should be.
     pub unchanged: usize,
     /// Problems that only the comparison with live showed.
-    pub problems: Vec<Diagnostic>,
+    pub problems: Vec<Remark>,
 }
 
 /// One change at its place in the order.
@@ -71,6 +71,7 @@ pub fn build(desired: &Desired, comparison: Comparison, confirmation: Confirmati
     let Comparison { changes, mut problems, owned, unchanged } = comparison;
     let (changes, refusals) = guard::refuse_protected(changes);
     problems.extend(guard::find_dangling(desired, &changes));
+    problems.extend(guard::find_reused_versions(&changes));
     let stopped = guard::mass_destroy(&changes, owned, confirmation);
     let steps = match order::order(changes) {
         Ok(steps) => steps,
@@ -79,11 +80,22 @@ pub fn build(desired: &Desired, comparison: Comparison, confirmation: Confirmati
             Vec::new()
         }
     };
-    diagnostic::sort(&mut problems);
     Plan { account: desired.account.clone(), steps, refusals, stopped, unchanged, problems }
 }
 
 impl Plan {
+    /// A plan that does nothing, for a fleet that cannot be planned.
+    pub fn nothing(account: &str) -> Plan {
+        Plan {
+            account: account.to_owned(),
+            steps: Vec::new(),
+            refusals: Vec::new(),
+            stopped: None,
+            unchanged: 0,
+            problems: Vec::new(),
+        }
+    }
+
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -137,7 +149,6 @@ impl Plan {
             "stopped": self.stopped,
             "steps": steps,
             "refused": self.refusals,
-            "problems": self.problems,
         })
     }
 }

@@ -6,13 +6,13 @@
 
 use super::Step;
 use crate::code::Code;
-use crate::diagnostic::Diagnostic;
 use crate::diff::{Action, Change};
 use crate::graph::Graph;
+use crate::remark::Remark;
 use crate::resource::{ResourceKey, ResourceMap};
 
 /// Orders changes, or tells the circles that make it impossible.
-pub(super) fn order(changes: Vec<Change>) -> Result<Vec<Step>, Vec<Diagnostic>> {
+pub(super) fn order(changes: Vec<Change>) -> Result<Vec<Step>, Vec<Remark>> {
     let mut changes = changes;
     changes.sort_by(|a, b| match (a.action() == Action::Destroy, b.action() == Action::Destroy) {
         (false, false) => a.key.cmp(&b.key),
@@ -69,17 +69,16 @@ fn add_waits(number: usize, changes: &[Change], numbers: &ResourceMap<usize>, wa
     }
 }
 
-fn tell_circles(circles: &[Vec<usize>], changes: &[Change]) -> Vec<Diagnostic> {
+fn tell_circles(circles: &[Vec<usize>], changes: &[Change]) -> Vec<Remark> {
     circles
         .iter()
         .map(|circle| {
             let mut spelled: Vec<String> =
                 circle.iter().map(|number| changes[*number].key.to_string()).collect();
             spelled.extend(spelled.first().cloned());
-            let path = changes[circle[0]].key.to_string();
             let message = format!("there is no order for a circle of references: {}", spelled.join(" → "));
-            Diagnostic::without_place(Code::ReferenceCycle, path, message)
-                .help("remove one of these references")
+            let key = changes[circle[0]].key.clone();
+            Remark::on(key, Code::ReferenceCycle, message, "remove one of these references")
         })
         .collect()
 }

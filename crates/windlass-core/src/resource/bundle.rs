@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{At, Kind, LabelSelector, Reference, ResourceSpec};
-use crate::shape::{Decoder, Settings, choice, record};
+use crate::secret;
+use crate::shape::{Decoder, Segment, Settings, choice, record};
 use crate::value::{HttpsUrl, Name, Namespace, RepositoryPath, Share, Timeout, VariableName};
 use crate::yaml::NodeRef;
 
@@ -47,6 +48,14 @@ record! {
 
 impl BundleSpec {
     fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        for (key, value) in node.get("substitute").and_then(NodeRef::entries).into_iter().flatten() {
+            let name = key.scalar_text().unwrap_or_default();
+            if secret::looks_secret(name) && value.scalar_text().is_some_and(secret::is_literal) {
+                decoder.within(Segment::Key("substitute"), |decoder| {
+                    decoder.report_within(Segment::Key(name), secret::suspected_finding(value.span(), name));
+                });
+            }
+        }
         decoder.exactly_one(node, &[("path", self.path.is_some()), ("chart", self.chart.is_some())])
     }
 }

@@ -47,6 +47,11 @@ impl<'t> Decoder<'t> {
         value
     }
 
+    /// Whether what is being read stands under a key that looks like a secret, so that its value must not be told.
+    pub fn is_in_secret(&self) -> bool {
+        self.path.iter().any(|segment| matches!(segment, Segment::Key(key) if secret::looks_secret(key)))
+    }
+
     /// Reports a literal value under a key that looks like a secret.
     pub fn secret_found(&mut self, value: NodeRef<'t>, key: &str) {
         self.report(match self.refuse_secrets {

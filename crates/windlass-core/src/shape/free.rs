@@ -7,6 +7,7 @@ use serde_json::{Map, Number, Value};
 use super::{Canonical, Decoder, Description, Segment, Shape};
 use crate::diagnostic::{Code, Finding};
 use crate::secret;
+use crate::value::quoted;
 use crate::yaml::{Content, NodeRef, Scalar};
 
 /// A map of plain values under names of the user's choosing. Secrets are looked for and reported.
@@ -54,8 +55,11 @@ fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Valu
             Some(Number::from_f64(value).map_or(Value::Null, Value::Number))
         }
         Content::Scalar(Scalar::Unrepresentable(text)) => {
-            let finding =
-                Finding::new(Code::BadValue, node.span(), format!("the number `{text}` cannot be held"));
+            let shown = match decoder.is_in_secret() {
+                true => "this number".to_owned(),
+                false => format!("the number {}", quoted(text)),
+            };
+            let finding = Finding::new(Code::BadValue, node.span(), format!("{shown} cannot be held"));
             decoder.report(finding.help("use a finite number of at most 64 bits, or put it in quotes"));
             None
         }
@@ -73,7 +77,7 @@ fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Valu
             for (key, value) in entries {
                 let text = key.scalar_text().unwrap_or_default();
                 decoder.within(Segment::Key(text), |decoder| {
-                    if secret::looks_secret(text) && value.scalar_text().is_some_and(secret::is_literal) {
+                    if secret::looks_secret(text) && holds_literal(value) {
                         decoder.secret_found(value, text);
                     }
                     match decode_value(value, decoder) {
@@ -86,5 +90,15 @@ fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Valu
             }
             sound.then_some(Value::Object(map))
         }
+    }
+}
+
+/// Whether a value, or anything inside it, is written out rather than referred to. Switches are not secrets.
+fn holds_literal(node: NodeRef<'_>) -> bool {
+    match node.content() {
+        Content::Scalar(Scalar::Null | Scalar::Bool(_)) => false,
+        Content::Scalar(_) => node.scalar_text().is_some_and(secret::is_literal),
+        Content::Sequence(mut items) => items.any(holds_literal),
+        Content::Mapping(mut entries) => entries.any(|(_, value)| holds_literal(value)),
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::manifest::{Context, FLEET_FILE, Fleet, Memo};
+use windlass_core::remark::Remark;
 use windlass_source::{Directory, FleetFiles, GitTree, Tree, read_fleet};
 
 use crate::exit::CommandError;
@@ -22,6 +23,13 @@ impl Loaded {
     /// Whether anything stops a plan.
     pub(super) fn has_errors(&self) -> bool {
         diagnostic::has_errors(&self.problems)
+    }
+
+    /// Problems with resources, with files named as seen from the current directory.
+    pub(super) fn tell(&self, remarks: Vec<Remark>) -> Vec<Diagnostic> {
+        let mut problems = self.fleet.tell(remarks);
+        name_files(&mut problems, &self.prefix);
+        problems
     }
 
     /// The text of a file by the name its problems carry.
@@ -76,13 +84,15 @@ fn load(tree: &impl Tree, root: &str, prefix: String, context: &Context) -> Load
     }
     let mut problems: Vec<Diagnostic> = unread;
     problems.append(&mut fleet.diagnostics);
-    for problem in &mut problems {
-        if !problem.file.is_empty() {
-            problem.file.insert_str(0, &prefix);
-        }
-    }
+    name_files(&mut problems, &prefix);
     diagnostic::sort(&mut problems);
     Loaded { fleet, problems, prefix }
+}
+
+fn name_files(problems: &mut [Diagnostic], prefix: &str) {
+    for problem in problems.iter_mut().filter(|problem| !problem.file.is_empty()) {
+        problem.file.insert_str(0, prefix);
+    }
 }
 
 /// The context of the command line: no server, and the account that was asked for.

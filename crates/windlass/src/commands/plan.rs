@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use windlass_core::catalogue::KnownVersions;
-use windlass_core::diagnostic;
+use windlass_core::code::{Code, Severity};
+use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::diff::compare;
 use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::Context;
-use windlass_core::plan::{self, Confirmation, Standing};
-use windlass_core::resource::{Kind, Spec};
+use windlass_core::plan::{self, Confirmation, Plan, Standing};
+use windlass_core::resource::{ResourceKey, Spec};
 use windlass_core::value::Lifecycle;
 
 use super::load::{self, Loaded};
@@ -17,25 +18,9 @@ use crate::exit::{CommandError, Exit};
 use crate::view::{self, Terminal};
 
 pub(crate) fn run(options: &PlanOptions, terminal: &Terminal) -> Result<Exit, CommandError> {
-    let mut context = load::context(&options.account);
     let before = load_before(options, &Context::offline())?;
-    if before.has_errors() {
-        tell_problems(&before, terminal)?;
-        let message = format!("the state to start from, `{}`, has problems", options.from);
-        return Err(CommandError::told(message, "choose a state that validates, or fix it first"));
-    }
-    know_versions(&before, &mut context);
-    let after = load::from_path(&options.path, &context);
-    // Offline there is one repository: what it declared before is what it owns.
-    let repository = Owner::Repository(after.fleet.desired.account.clone());
-    let live = Live::after(&before.fleet.desired, &repository);
-    let confirmation =
-        if options.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing };
-    let comparison = compare(&after.fleet.desired, &live, &repository);
-    let plan = plan::build(&after.fleet.desired, comparison, confirmation);
-    let mut problems = after.problems.clone();
-    problems.extend(plan.problems.iter().cloned());
-    problems.extend(plan.stopped.iter().map(plan::MassDestroy::diagnostic));
+    let after = load::from_path(&options.path, &know(&before, load::context(&options.account)));
+    let (plan, problems) = make_plan(options, &before, &after);
     let batch = plan::take(&plan.steps, options.max_proposals_per_tick, |_| Standing::Fresh);
     let shown = view::Planned {
         plan: &plan,
@@ -45,40 +30,63 @@ pub(crate) fn run(options: &PlanOptions, terminal: &Terminal) -> Result<Exit, Co
         cap: options.max_proposals_per_tick,
         remaining: batch.remaining,
     };
-    let has_errors = diagnostic::has_errors(&problems);
     match options.format {
-        PlanFormat::Human => view::human::plan(&shown, &|file| after.text(file), terminal)?,
+        PlanFormat::Human => {
+            view::human::plan(&shown, &|file| after.text(file).or_else(|| before.text(file)), terminal)?;
+        }
         PlanFormat::Json => view::json::plan(&shown)?,
         PlanFormat::Markdown => view::markdown::plan(&shown)?,
     }
-    Ok(match (has_errors, plan.is_empty()) {
+    Ok(match (diagnostic::has_errors(&problems), plan.is_empty()) {
         (true, _) => Exit::Problems,
         (false, true) => Exit::Fine,
         (false, false) => Exit::Changes,
     })
 }
 
-/// A path that exists is a path; anything else is a revision.
+/// The plan and every problem. A fleet with errors is not planned: what it leaves out would look like destroys.
+fn make_plan(options: &PlanOptions, before: &Loaded, after: &Loaded) -> (Plan, Vec<Diagnostic>) {
+    let desired = &after.fleet.desired;
+    if before.has_errors() {
+        let mut problems: Vec<Diagnostic> = before.problems.clone();
+        problems.retain(|problem| problem.severity == Severity::Error);
+        return (Plan::nothing(&desired.account), problems);
+    }
+    if after.has_errors() {
+        return (Plan::nothing(&desired.account), after.problems.clone());
+    }
+    // Offline there is one repository: what it declared before is what it owns.
+    let repository = Owner::Repository(desired.account.clone());
+    let live = Live::after(&before.fleet.desired, &repository);
+    let confirmation =
+        if options.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing };
+    let plan = plan::build(desired, compare(desired, &live, &repository), confirmation);
+    let mut problems = after.problems.clone();
+    problems.extend(after.tell(plan.problems.clone()));
+    problems.extend(plan.stopped.iter().map(plan::MassDestroy::diagnostic));
+    diagnostic::sort(&mut problems);
+    (plan, problems)
+}
+
+/// A path that exists is a path; anything else is a revision. Where no fleet.yaml is yet, there is an empty fleet: the
+/// first pull request of a repository has nothing to compare with.
 fn load_before(options: &PlanOptions, context: &Context) -> Result<Loaded, CommandError> {
     let path = Path::new(&options.from);
-    match path.exists() {
-        true => Ok(load::from_path(path, context)),
-        false => load::from_revision(&options.path, &options.from, context),
-    }
-}
-
-fn tell_problems(loaded: &Loaded, terminal: &Terminal) -> Result<(), CommandError> {
-    let checked = view::Checked {
-        problems: &loaded.problems,
-        resources: loaded.fleet.desired.resources.len(),
-        digest: loaded.fleet.desired.digest(),
+    let mut before = match path.exists() {
+        true => load::from_path(path, context),
+        false => load::from_revision(&options.path, &options.from, context)?,
     };
-    Ok(view::human::problems(&checked, &|file| loaded.text(file), terminal)?)
+    let is_absent = matches!(before.problems.as_slice(), [problem] if problem.code == Code::FileMissing);
+    if is_absent {
+        before.problems.clear();
+    }
+    Ok(before)
 }
 
-/// Versions that were declared before exist, so pins may still lead to them.
-fn know_versions(before: &Loaded, context: &mut Context) {
-    for (name, declared) in before.fleet.desired.resources.of_kind(Kind::Module) {
+/// What was declared before exists: references may lead there, and pins to its versions.
+fn know(before: &Loaded, mut context: Context) -> Context {
+    for (kind, name, declared) in before.fleet.desired.resources.iter() {
+        context.known.resources.insert(ResourceKey::new(kind, name), ());
         if let Spec::Module(module) = declared.spec.as_ref()
             && let Some(version) = &module.version
         {
@@ -86,4 +94,5 @@ fn know_versions(before: &Loaded, context: &mut Context) {
             known.versions.push((version.clone(), Lifecycle::Live));
         }
     }
+    context
 }

@@ -121,6 +121,11 @@ pub(crate) fn plan(planned: &Planned<'_>, text_of: &TextOf<'_>, terminal: &Termi
     let mut out = anstream::stdout();
     let bold = Style::new().bold();
     let summary = planned.plan.summary();
+    let (errors, _) = counts(planned.problems);
+    if planned.plan.is_empty() && errors > 0 {
+        let style = AnsiColor::Red.on_default().bold();
+        return writeln!(out, "{style}✗{style:#} no plan: {}", count(errors, "error"));
+    }
     if planned.plan.is_empty() && planned.plan.refusals.is_empty() {
         return writeln!(
             out,
@@ -142,7 +147,12 @@ pub(crate) fn plan(planned: &Planned<'_>, text_of: &TextOf<'_>, terminal: &Termi
         write_group(&mut out, &group, terminal)?;
     }
     write_refusals(&mut out, planned)?;
-    write_footer(&mut out, planned)
+    write_footer(&mut out, planned)?;
+    if errors > 0 {
+        let style = AnsiColor::Red.on_default().bold();
+        writeln!(out, "{style}✗{style:#} this plan cannot be applied: {}", count(errors, "error"))?;
+    }
+    Ok(())
 }
 
 fn sign(action: Action) -> (&'static str, Style) {

@@ -31,11 +31,19 @@ fn render(planned: &Planned<'_>) -> String {
             count(summary.unchanged, "resource")
         );
     }
-    let _ = writeln!(
-        text,
-        "### Windlass plan: {} to create, {} to update, {} to destroy\n",
-        summary.create, summary.update, summary.destroy
-    );
+    let has_errors = windlass_core::diagnostic::has_errors(planned.problems);
+    let _ = match (has_errors, planned.plan.is_empty()) {
+        (true, true) => writeln!(text, "### Windlass: no plan, the fleet has errors\n"),
+        (_, true) => writeln!(text, "### Windlass: nothing to do\n"),
+        (_, false) => writeln!(
+            text,
+            "### Windlass plan: {} to create, {} to update, {} to destroy{}\n",
+            summary.create,
+            summary.update,
+            summary.destroy,
+            if has_errors { " — cannot be applied" } else { "" }
+        ),
+    };
     write_problems(&mut text, planned);
     let groups = plan::groups(planned.plan);
     if !groups.is_empty() {

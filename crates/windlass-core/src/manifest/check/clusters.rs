@@ -1,7 +1,8 @@
 //! Cluster groups choose something.
 
 use crate::code::Code;
-use crate::manifest::assemble::{Assembly, Remark};
+use crate::manifest::assemble::Assembly;
+use crate::remark::Remark;
 use crate::resource::{At, Kind, ResourceKey, Spec};
 use crate::value::quoted;
 

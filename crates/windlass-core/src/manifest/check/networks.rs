@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::code::Code;
-use crate::manifest::assemble::{Assembly, Remark};
+use crate::manifest::assemble::Assembly;
+use crate::remark::Remark;
 use crate::resource::{At, Kind, NetworkSpec, PeerSpec, ResourceKey, Spec, VirtualIpSpec, member_name};
 use crate::value::{Address, Cidr, quoted};
 

@@ -2,7 +2,8 @@
 
 use crate::catalogue::{Known, KnownVersions};
 use crate::code::Code;
-use crate::manifest::assemble::{Assembly, Remark};
+use crate::manifest::assemble::Assembly;
+use crate::remark::Remark;
 use crate::resource::{At, Kind, ResourceKey, Spec};
 use crate::value::{Lifecycle, ModulePin, Selector, quoted};
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::catalogue::Known;
 use crate::code::Code;
-use crate::manifest::assemble::{Assembly, Remark};
+use crate::manifest::assemble::Assembly;
+use crate::remark::Remark;
 use crate::resource::{At, Kind, ResourceKey, Spec, TemplateSpec};
 use crate::shape::nearest;
 use crate::value::quoted;
@@ -28,7 +29,9 @@ pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
         if let Some(platform) = &template.node_platform
             && !known.platforms.contains(platform.as_str())
         {
-            let near = nearest(platform.as_str(), known.platforms.iter().map(String::as_str));
+            let names = || known.platforms.iter().map(String::as_str);
+            let near = nearest(platform.as_str(), names())
+                .or_else(|| names().find(|name| name.starts_with(platform.as_str())));
             remarks.push(Remark {
                 code: Code::PlatformUnresolved,
                 key,
@@ -39,7 +42,10 @@ pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
                     Some(near) => {
                         format!("did you mean {}? Otherwise it must exist in Windlass", quoted(near))
                     }
-                    None => "it must exist in Windlass".to_owned(),
+                    None => {
+                        let all: Vec<&str> = names().collect();
+                        format!("it must exist in Windlass; the catalogue has {}", all.join(", "))
+                    }
                 },
             });
         }
