@@ -95,3 +95,29 @@ fn only_the_yaml_module_knows_the_yaml_parser_and_only_the_git_module_knows_gix(
         }
     }
 }
+
+/// Words in backticks that look like the name of a test: several words joined by `_`.
+fn named_tests(text: &str) -> Vec<&str> {
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| {
+            word.matches('_').count() >= 3 && word.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+        })
+        .collect()
+}
+
+#[test]
+fn every_test_that_guards_an_invariant_exists() {
+    let text = fs::read_to_string(project_root().join("ARCHITECTURE.md")).unwrap();
+    let names = named_tests(&text);
+    assert!(names.len() > 20, "the invariants name their tests");
+    for name in names {
+        let found = Command::new("git")
+            .args(["grep", "-q", "--untracked", &format!("fn {name}("), "--", "*.rs"])
+            .current_dir(project_root())
+            .status()
+            .unwrap();
+        assert!(found.success(), "ARCHITECTURE.md names the test {name}, which does not exist");
+    }
+}

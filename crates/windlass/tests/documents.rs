@@ -44,6 +44,22 @@ fn the_examples_validate() {
 }
 
 #[test]
+fn the_readme_shows_what_the_program_prints() {
+    let readme = fs::read_to_string(project_root().join("README.md")).unwrap();
+    let mut blocks = readme.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let validated = run(&["validate", "examples/edge"]);
+    let planned = run(&["plan", "examples/edge", "--from", "examples/edge-before"]);
+    for output in [validated, planned] {
+        let printed = stdout(&output);
+        let mut lines = printed.lines();
+        // The README leaves lines out, but shows the others in order.
+        for shown in blocks.next().unwrap().lines().filter(|line| !matches!(line.trim(), "" | "…")) {
+            assert!(lines.any(|line| line == shown), "the program does not print: {shown}");
+        }
+    }
+}
+
+#[test]
 fn the_generated_reference_is_fresh() {
     let written = tempfile::tempdir().unwrap();
     let output = run(&["reference", "--dir", written.path().to_str().unwrap()]);

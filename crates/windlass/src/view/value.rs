@@ -80,7 +80,9 @@ pub(super) fn field_text(field: &FieldChange, width: usize) -> Vec<String> {
         _ => {}
     }
     let (before, after) = (inline(&field.before), inline(&field.after));
-    let line = format!("{path}: {before} → {after}");
+    // Two hidden secrets look the same and are not.
+    let note = if before == after { " (differs)" } else { "" };
+    let line = format!("{path}: {before} → {after}{note}");
     match fits(&line, width) {
         true => vec![line],
         false => vec![format!("{path}:"), format!("  - {before}"), format!("  + {after}")],
@@ -148,6 +150,14 @@ mod tests {
     fn lists_tell_what_they_gain_and_lose_and_order_where_only_that_changes() {
         assert_eq!(field_text(&field(json!(["a", "b"]), json!(["b", "c"])), 80), ["x: -a", "x: +c"]);
         assert_eq!(field_text(&field(json!(["a", "b"]), json!(["b", "a"])), 80), ["x: [a, b] → [b, a]"]);
+    }
+
+    #[test]
+    fn hidden_values_that_differ_say_so() {
+        assert_eq!(
+            field_text(&field(json!("(hidden)"), json!("(hidden)")), 80),
+            ["x: (hidden) → (hidden) (differs)"]
+        );
     }
 
     #[test]
