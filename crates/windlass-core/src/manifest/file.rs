@@ -284,7 +284,10 @@ pub fn read_file(path: &str, bytes: &[u8], role: Role) -> FileManifest {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            manifest.diagnostics.push(encoding_problem(path, bytes, error.valid_up_to()));
+            // What can be read is kept, so that the problem has a text to be shown in.
+            let readable = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+            manifest.diagnostics.push(encoding_problem(path, readable, bytes[error.valid_up_to()]));
+            manifest.text = Arc::from(readable);
             return manifest;
         }
     };
@@ -297,11 +300,11 @@ pub fn read_file(path: &str, bytes: &[u8], role: Role) -> FileManifest {
     manifest
 }
 
-fn encoding_problem(path: &str, bytes: &[u8], valid: usize) -> Diagnostic {
-    let before = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
-    let message = format!("byte 0x{:02X} is not valid UTF-8", bytes[valid]);
-    let finding = Finding::new(Code::YamlEncoding, valid..valid, message).help("save the file as UTF-8");
-    LineIndex::new(before).place(path, finding)
+fn encoding_problem(path: &str, readable: &str, byte: u8) -> Diagnostic {
+    let end = readable.len();
+    let message = format!("byte 0x{byte:02X} is not valid UTF-8");
+    let finding = Finding::new(Code::YamlEncoding, end..end, message).help("save the file as UTF-8");
+    LineIndex::new(readable).place(path, finding)
 }
 
 fn read_text(text: &str, role: Role, manifest: &mut FileManifest) -> Vec<Finding> {
@@ -393,5 +396,19 @@ fn declare(key: ResourceKey, spec: Option<Spec>, origin: Origin, manifest: &mut 
             manifest.declarations.push(Declaration { key, spec: Arc::new(spec), digest, origin });
         }
         None => manifest.unsound.push(key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_byte_that_is_not_utf8_lies_inside_the_text_that_is_kept() {
+        let manifest = read_file("fleet.yaml", b"version: 1\naccount: caf\xe9\n", Role::Root);
+        let [problem] = manifest.diagnostics.as_slice() else { panic!("{:?}", manifest.diagnostics) };
+        assert_eq!((problem.code, problem.line, problem.column), (Code::YamlEncoding, 2, 13));
+        assert_eq!(manifest.text.as_ref(), "version: 1\naccount: caf");
+        assert_eq!(problem.span, 23..23);
     }
 }
