@@ -10,16 +10,26 @@ use crate::resource::{At, Kind, Reference, ResourceKey, member_name};
 use crate::shape::nearest;
 use crate::value::quoted;
 
+/// How many names are compared in search of the one that was meant. Every unresolved reference is compared with every
+/// name of its kind, so without a bound a large fleet would take the square of its size.
+const MAX_COMPARISONS: usize = 200_000;
+
 /// Reports references to nothing and circles of references.
 pub(in crate::manifest) fn references(assembly: &mut Assembly, known: &Known) {
     let mut remarks = Vec::new();
+    let mut comparisons = MAX_COMPARISONS;
     for (kind, name, declared) in assembly.desired.resources.iter() {
         declared.spec.references(name, &mut |reference| {
             let is_there = assembly.desired.resources.contains(reference.kind, &reference.name)
                 || assembly.unsound.contains(reference.kind, &reference.name)
                 || known.has(reference.kind, &reference.name);
             if !is_there {
-                remarks.push(unresolved(assembly, ResourceKey::new(kind, name), &reference));
+                remarks.push(unresolved(
+                    assembly,
+                    ResourceKey::new(kind, name),
+                    &reference,
+                    &mut comparisons,
+                ));
             }
         });
     }
@@ -29,7 +39,12 @@ pub(in crate::manifest) fn references(assembly: &mut Assembly, known: &Known) {
     }
 }
 
-fn unresolved(assembly: &Assembly, key: ResourceKey, reference: &Reference<'_>) -> Remark {
+fn unresolved(
+    assembly: &Assembly,
+    key: ResourceKey,
+    reference: &Reference<'_>,
+    comparisons: &mut usize,
+) -> Remark {
     if key.kind == Kind::VirtualIp && reference.kind == Kind::Peer {
         let (network, host) = member_name(&reference.name);
         if assembly.desired.resources.contains(Kind::Network, network) {
@@ -43,7 +58,8 @@ fn unresolved(assembly: &Assembly, key: ResourceKey, reference: &Reference<'_>) 
             };
         }
     }
-    let names = assembly.desired.resources.of_kind(reference.kind).map(|(name, _)| name);
+    let names = assembly.desired.resources.of_kind(reference.kind).map(|(name, _)| name).take(*comparisons);
+    let names = names.inspect(|_| *comparisons -= 1);
     let help = match nearest(&reference.name, names) {
         Some(near) => format!("did you mean {}? Otherwise it must exist in Windlass", quoted(near)),
         None => "it must exist in Windlass; there, the change waits until it does".to_owned(),
