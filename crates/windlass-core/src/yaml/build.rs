@@ -111,6 +111,12 @@ fn depth_finding(span: Range<usize>) -> Finding {
         .help("no part of fleet.yaml needs that; look for an unclosed bracket or generated text")
 }
 
+fn expansion_finding(span: Range<usize>) -> Finding {
+    let message = "aliases expand this value into more than 1,000,000 values";
+    Finding::new(Code::YamlAlias, span, message)
+        .help("write the values out; a fleet of this size does not need aliases of aliases")
+}
+
 fn custom_tag_finding(span: Range<usize>, what: &str) -> Finding {
     Finding::new(Code::YamlTag, span, format!("{what} is refused: only plain YAML types are read"))
         .help("remove the tag and write the value as plain text, number, list or map")
@@ -125,6 +131,8 @@ struct Builder<'s> {
     /// Children of all open collections, innermost last.
     pending: Vec<u32>,
     anchors: BTreeMap<usize, u32>,
+    /// How many entries merge keys have copied so far.
+    merged: usize,
     documents: usize,
 }
 
@@ -203,7 +211,16 @@ impl<'s> Builder<'s> {
         let children: Vec<u32> = self.pending.drain(frame.first_child..).collect();
         let last_end = children.last().map_or(frame.start, |last| self.tree.nodes[*last as usize].end);
         let end = if frame.style == Style::Flow { range.end } else { last_end as usize };
-        let children = if frame.is_mapping { self.check_entries(&children, findings) } else { children };
+        let children = if frame.is_mapping {
+            let kept = self.check_entries(&children, findings);
+            self.merged += kept.len().saturating_sub(children.len());
+            kept
+        } else {
+            children
+        };
+        if self.merged > MAX_EXPANDED_NODES as usize {
+            return Err(expansion_finding(frame.start as usize..end.max(frame.start as usize)));
+        }
         let weight =
             children.iter().fold(1_u32, |sum, child| sum.saturating_add(self.weights[*child as usize]));
         let first = offset(self.tree.children.len());
@@ -224,9 +241,7 @@ impl<'s> Builder<'s> {
         anchor: usize,
     ) -> Result<(), Finding> {
         if weight > MAX_EXPANDED_NODES {
-            let message = "aliases expand this value into more than 1,000,000 values";
-            return Err(Finding::new(Code::YamlAlias, range, message)
-                .help("write the values out; a fleet of this size does not need aliases of aliases"));
+            return Err(expansion_finding(range));
         }
         let id = offset(self.tree.nodes.len());
         self.tree.nodes.push(Node { content, start: offset(range.start), end: offset(range.end) });
@@ -388,4 +403,23 @@ fn refuse_custom_tag(tag: Option<&Tag>, allowed: &str, range: &Range<usize>, fin
 /// Positions fit 32 bits because files are at most 1 MiB, and so do node counts.
 fn offset(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(text: &str) -> Vec<(Code, &str)> {
+        parse(text).1.into_iter().map(|finding| (finding.code, &text[finding.span])).collect()
+    }
+
+    #[test]
+    fn merging_one_map_again_and_again_is_bounded() {
+        let keys: Vec<String> = (0..2_000).map(|key| format!("k{key}")).collect();
+        let text = format!("a: &a {{{}}}\nb:\n{}", keys.join(","), "- {<<: *a}\n".repeat(2_000));
+        let (tree, findings) = parse(&text);
+        assert!(tree.is_none());
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].code, Code::YamlAlias);
+    }
 }
