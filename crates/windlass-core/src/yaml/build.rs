@@ -9,6 +9,7 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, Stru
 use super::tree::{Node, Stored, Style, Tree};
 use super::{MAX_DEPTH, MAX_EXPANDED_NODES, MAX_FILE_BYTES};
 use crate::diagnostic::{Code, Finding};
+use crate::value::quoted;
 
 /// Reads a text as one YAML document.
 ///
@@ -115,6 +116,12 @@ fn expansion_finding(span: Range<usize>) -> Finding {
     let message = "aliases expand this value into more than 1,000,000 values";
     Finding::new(Code::YamlAlias, span, message)
         .help("write the values out; a fleet of this size does not need aliases of aliases")
+}
+
+fn bad_merge_finding(node: &Node<'_>) -> Finding {
+    let span = node.start as usize..node.end as usize;
+    Finding::new(Code::WrongType, span, "`<<` merges maps and nothing else")
+        .help("refer to an anchored map: `<<: *defaults`, or to several: `<<: [*first, *second]`")
 }
 
 fn custom_tag_finding(span: Range<usize>, what: &str) -> Finding {
@@ -256,7 +263,7 @@ impl<'s> Builder<'s> {
     /// Keeps the first of doubled keys, refuses keys that are not text, and follows merge keys (`<<`).
     fn check_entries(&self, children: &[u32], findings: &mut Vec<Finding>) -> Vec<u32> {
         let mut kept = Vec::with_capacity(children.len());
-        let mut merged = Vec::new();
+        let mut merged = None;
         let mut seen = Keys::for_entries(children.len() / 2);
         for entry in children.chunks_exact(2) {
             let key = &self.tree.nodes[entry[0] as usize];
@@ -268,22 +275,23 @@ impl<'s> Builder<'s> {
                 );
                 continue;
             };
-            if text == "<<" && *style == Style::Plain {
-                merged.push(entry[1]);
-            } else if seen.insert(text) {
+            let is_merge = text == "<<" && *style == Style::Plain;
+            if is_merge && merged.is_none() {
+                merged = Some(entry[1]);
+            } else if !is_merge && seen.insert(text) {
                 kept.extend_from_slice(entry);
             } else {
                 findings.push(
                     Finding::new(
                         Code::YamlDuplicateKey,
                         span,
-                        format!("the key `{text}` stands twice in this map"),
+                        format!("the key {} stands twice in this map", quoted(text)),
                     )
                     .help("keep one of the two"),
                 );
             }
         }
-        for value in merged {
+        if let Some(value) = merged {
             self.merge(value, &mut kept, &mut seen, findings);
         }
         kept
@@ -310,19 +318,13 @@ impl<'s> Builder<'s> {
             // A list of maps: earlier ones win. Lists inside are not followed, so this ends.
             Stored::Sequence(_, range) => {
                 for item in &self.tree.children[range.start as usize..range.end as usize] {
-                    if matches!(self.tree.nodes[*item as usize].content, Stored::Mapping(..)) {
-                        self.merge(*item, kept, seen, findings);
+                    match &self.tree.nodes[*item as usize] {
+                        Node { content: Stored::Mapping(..), .. } => self.merge(*item, kept, seen, findings),
+                        node => findings.push(bad_merge_finding(node)),
                     }
                 }
             }
-            Stored::Scalar(..) => findings.push(
-                Finding::new(
-                    Code::WrongType,
-                    node.start as usize..node.end as usize,
-                    "`<<` merges a map, not a single value",
-                )
-                .help("refer to an anchored map: `<<: *defaults`"),
-            ),
+            Stored::Scalar(..) => findings.push(bad_merge_finding(node)),
         }
     }
 
@@ -421,5 +423,12 @@ mod tests {
         assert!(tree.is_none());
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].code, Code::YamlAlias);
+    }
+
+    #[test]
+    fn a_merge_key_stands_once_and_takes_maps_only() {
+        assert_eq!(places("a: &a {x: 1}\nb: {<<: *a, <<: *a}\n"), [(Code::YamlDuplicateKey, "<<")]);
+        assert_eq!(places("a: {<<: [t, {x: 1}, [u]]}\n"), [(Code::WrongType, "t"), (Code::WrongType, "[u]")]);
+        assert_eq!(places("a: {<<: t}\n"), [(Code::WrongType, "t")]);
     }
 }
