@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> (Option<Tree<'_>>, Vec<Finding>) {
     if let Err(finding) = check_text(text) {
         return (None, vec![finding]);
     }
-    let mut builder = Builder::default();
+    let mut builder = Builder { text, ..Builder::default() };
     let mut parser = Parser::new_from_str_with_options(text, options());
     let outcome = loop {
         match parser.next() {
@@ -58,18 +58,31 @@ fn check_text(text: &str) -> Result<(), Finding> {
         return Err(Finding::new(Code::FileTooLarge, 0..0, message)
             .help("look for committed binary data, or split the fleet into files and `include` them"));
     }
-    let is_forbidden = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || *byte == 0x7f;
-    if let Some(position) = text.bytes().position(|byte| is_forbidden(&byte)) {
-        let byte = text.as_bytes()[position];
-        let message = format!("control character U+{byte:04X} in the file");
-        return Err(Finding::new(Code::YamlControlCharacter, position..position + 1, message)
+    if let Some(position) = text.bytes().enumerate().position(|(at, byte)| is_forbidden(text, at, byte)) {
+        let c = text[position..].chars().next().unwrap_or_default();
+        let message = format!("control character U+{:04X} in the file", u32::from(c));
+        return Err(Finding::new(Code::YamlControlCharacter, position..position + c.len_utf8(), message)
             .help("remove it; in a double-quoted text write it as an escape such as \"\\x1b\""));
     }
     Ok(())
 }
 
+/// Control characters of ASCII and of Latin-1, which terminals obey as well; those that end lines and tabs are fine.
+fn is_forbidden(text: &str, at: usize, byte: u8) -> bool {
+    match byte {
+        b'\t' | b'\n' | b'\r' => false,
+        0..0x20 | 0x7f => true,
+        0xc2 => matches!(text.as_bytes().get(at + 1), Some(0x80..=0x84 | 0x86..=0x9f)),
+        _ => false,
+    }
+}
+
 fn syntax_finding(text: &str, error: &ScanError) -> Finding {
     let position = error.marker().byte_offset().unwrap_or(0).min(text.len());
+    let position = match error.kind() {
+        ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation => first_tab(text, position),
+        _ => position,
+    };
     let span = position..(position + 1).min(text.len()).max(position);
     match error.kind() {
         ErrorKind::RecursionLimitExceeded => depth_finding(span),
@@ -84,6 +97,12 @@ fn syntax_finding(text: &str, error: &ScanError) -> Finding {
             }
         }
     }
+}
+
+/// The tab that the parser stumbled over; it tells the place after it.
+fn first_tab(text: &str, position: usize) -> usize {
+    let line_start = text[..position].rfind(['\n', '\r']).map_or(0, |found| found + 1);
+    text[line_start..position].find('\t').map_or(position, |found| line_start + found)
 }
 
 fn syntax_help(text: &str, position: usize, kind: &ErrorKind) -> Option<&'static str> {
@@ -137,6 +156,7 @@ struct Builder<'s> {
     open: Vec<Frame>,
     /// Children of all open collections, innermost last.
     pending: Vec<u32>,
+    text: &'s str,
     anchors: BTreeMap<usize, u32>,
     /// How many entries merge keys have copied so far.
     merged: usize,
@@ -167,15 +187,15 @@ impl<'s> Builder<'s> {
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let style = scalar_style(style, tag.as_deref(), &range, findings);
+                let style = self.scalar_style(style, tag.as_deref(), &range, findings);
                 self.add(Stored::Scalar(text, style), range, 1, anchor)?;
             }
             Event::SequenceStart(style, anchor, tag) => {
-                refuse_custom_tag(tag.as_deref(), "seq", &range, findings);
+                self.refuse_custom_tag(tag.as_deref(), "seq", &range, findings);
                 self.open(false, style, anchor, range)?;
             }
             Event::MappingStart(style, anchor, tag) => {
-                refuse_custom_tag(tag.as_deref(), "map", &range, findings);
+                self.refuse_custom_tag(tag.as_deref(), "map", &range, findings);
                 self.open(true, style, anchor, range)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(range, findings)?,
@@ -372,33 +392,65 @@ impl<'b> Keys<'b> {
     }
 }
 
-fn scalar_style(
-    style: ScalarStyle,
-    tag: Option<&Tag>,
-    range: &Range<usize>,
-    findings: &mut Vec<Finding>,
-) -> Style {
-    match tag {
-        None if style == ScalarStyle::Plain => Style::Plain,
-        None => Style::Text,
-        Some(tag) if tag.is_yaml_core_schema_tag("str") => Style::Text,
-        Some(tag)
-            if ["int", "float", "bool", "null"].iter().any(|name| tag.is_yaml_core_schema_tag(name)) =>
-        {
-            Style::Plain
+impl Builder<'_> {
+    fn scalar_style(
+        &self,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        range: &Range<usize>,
+        findings: &mut Vec<Finding>,
+    ) -> Style {
+        match tag {
+            None if style == ScalarStyle::Plain => Style::Plain,
+            None => Style::Text,
+            Some(tag) if tag.is_yaml_core_schema_tag("str") => Style::Text,
+            Some(tag)
+                if ["int", "float", "bool", "null"].iter().any(|name| tag.is_yaml_core_schema_tag(name)) =>
+            {
+                Style::Plain
+            }
+            Some(tag) => {
+                findings.push(self.tag_finding(tag, range));
+                Style::Text
+            }
         }
-        Some(tag) => {
-            findings.push(custom_tag_finding(range.clone(), &format!("the tag `{tag}`")));
-            Style::Text
+    }
+
+    fn refuse_custom_tag(
+        &self,
+        tag: Option<&Tag>,
+        allowed: &str,
+        range: &Range<usize>,
+        findings: &mut Vec<Finding>,
+    ) {
+        if let Some(tag) = tag
+            && !tag.is_yaml_core_schema_tag(allowed)
+        {
+            findings.push(self.tag_finding(tag, range));
+        }
+    }
+
+    fn tag_finding(&self, tag: &Tag, value: &Range<usize>) -> Finding {
+        match tag_before(self.text, value.start) {
+            Some(place) => {
+                custom_tag_finding(place.clone(), &format!("the tag {}", quoted(&self.text[place])))
+            }
+            None => custom_tag_finding(value.clone(), &format!("the tag {}", quoted(&tag.to_string()))),
         }
     }
 }
 
-fn refuse_custom_tag(tag: Option<&Tag>, allowed: &str, range: &Range<usize>, findings: &mut Vec<Finding>) {
-    if let Some(tag) = tag
-        && !tag.is_yaml_core_schema_tag(allowed)
-    {
-        findings.push(custom_tag_finding(range.clone(), &format!("the tag `{tag}`")));
+/// Where the tag of a value stands: the parser tells the value's place alone.
+fn tag_before(text: &str, value: usize) -> Option<Range<usize>> {
+    let mut before = text.get(..value)?.trim_end();
+    loop {
+        let start = before.rfind([' ', '\t', '\n', '\r', '[', '{', ',']).map_or(0, |found| found + 1);
+        match before.as_bytes().get(start) {
+            Some(b'!') => return Some(start..before.len()),
+            // An anchor may stand between the tag and the value.
+            Some(b'&') => before = before[..start].trim_end(),
+            _ => return None,
+        }
     }
 }
 
@@ -423,6 +475,21 @@ mod tests {
         assert!(tree.is_none());
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].code, Code::YamlAlias);
+    }
+
+    #[test]
+    fn a_tag_is_told_at_its_own_place_and_in_its_own_spelling() {
+        let text = "a: !!binary &x aGk=\nb: !!omap\n  - [!ruby/object:Date 2026-11-15]\n? !k c\n: 1\n";
+        let tags = ["!!binary", "!!omap", "!ruby/object:Date", "!k"];
+        assert_eq!(places(text), tags.map(|tag| (Code::YamlTag, tag)));
+        assert!(parse(text).1[0].message.contains("`!!binary`"));
+    }
+
+    #[test]
+    fn tabs_and_control_characters_are_told_where_they_stand() {
+        assert_eq!(places("a:\n\t- b\n"), [(Code::YamlSyntax, "\t")]);
+        assert_eq!(places("a: é\u{9b}31m\n"), [(Code::YamlControlCharacter, "\u{9b}")]);
+        assert_eq!(places("a: \u{85}\u{a0}é\n"), []);
     }
 
     #[test]
