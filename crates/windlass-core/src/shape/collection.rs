@@ -162,6 +162,7 @@ impl<K: TextValue + Ord, V: Shape> Shape for BTreeMap<K, V> {
                         None
                     }
                 };
+                decoder.look_for_secret(text, value);
                 let read_value = V::decode(value, decoder);
                 sound &= read_key.is_some() && read_value.is_some();
                 if let (Some(key), Some(value)) = (read_key, read_value) {

@@ -47,8 +47,23 @@ impl<'t> Decoder<'t> {
         value
     }
 
-    /// Reports a literal value under a key that looks like a secret.
-    pub fn secret_found(&mut self, value: NodeRef<'t>, key: &str) {
+    /// A value as a message may show it: not at all under a key that looks like a secret.
+    pub fn shown(&self, text: &str) -> String {
+        let key = self.path.iter().rev().find_map(|segment| match segment {
+            Segment::Key(key) => Some(*key),
+            Segment::Index(_) => None,
+        });
+        if key.is_some_and(secret::looks_secret) { secret::HIDDEN.to_owned() } else { quoted(text) }
+    }
+
+    /// Reports the value under a key if the key looks like that of a secret and the value is one.
+    pub fn look_for_secret(&mut self, key: &str, value: NodeRef<'t>) {
+        if secret::looks_secret(key) && value.scalar_text().is_some_and(secret::is_literal) {
+            self.secret_found(value, key);
+        }
+    }
+
+    fn secret_found(&mut self, value: NodeRef<'t>, key: &str) {
         self.report(match self.refuse_secrets {
             true => secret::inline_finding(value.span(), &quoted(key)),
             false => secret::suspected_finding(value.span(), key),

@@ -6,7 +6,6 @@ use serde_json::{Map, Number, Value};
 
 use super::{Canonical, Decoder, Description, Segment, Shape};
 use crate::diagnostic::{Code, Finding};
-use crate::secret;
 use crate::yaml::{Content, NodeRef, Scalar};
 
 /// A map of plain values under names of the user's choosing. Secrets are looked for and reported.
@@ -54,8 +53,8 @@ fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Valu
             Some(Number::from_f64(value).map_or(Value::Null, Value::Number))
         }
         Content::Scalar(Scalar::Unrepresentable(text)) => {
-            let finding =
-                Finding::new(Code::BadValue, node.span(), format!("the number `{text}` cannot be held"));
+            let message = format!("the number {} cannot be held", decoder.shown(text));
+            let finding = Finding::new(Code::BadValue, node.span(), message);
             decoder.report(finding.help("use a finite number of at most 64 bits, or put it in quotes"));
             None
         }
@@ -73,9 +72,7 @@ fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Valu
             for (key, value) in entries {
                 let text = key.scalar_text().unwrap_or_default();
                 decoder.within(Segment::Key(text), |decoder| {
-                    if secret::looks_secret(text) && value.scalar_text().is_some_and(secret::is_literal) {
-                        decoder.secret_found(value, text);
-                    }
+                    decoder.look_for_secret(text, value);
                     match decode_value(value, decoder) {
                         Some(value) => {
                             map.insert(text.to_owned(), value);
