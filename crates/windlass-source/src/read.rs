@@ -7,7 +7,6 @@ use windlass_core::diagnostic::Diagnostic;
 use windlass_core::manifest::{
     FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, Memo, SourceFile, select_includes,
 };
-use windlass_core::resource::ResourceKey;
 use windlass_core::yaml::MAX_FILE_BYTES;
 
 use crate::{EntryKind, ReadError, Tree};
@@ -113,12 +112,15 @@ fn unreadable(error: &ReadError) -> Diagnostic {
 impl FleetFiles {
     /// Adds a problem for each path the fleet needs and the tree does not have.
     pub fn check_paths(tree: &impl Tree, fleet: &mut Fleet) {
-        let is_missing =
-            |path: &str| !matches!(tree.entry(path), Ok(Some(EntryKind::File(_) | EntryKind::Directory)));
-        let missing: BTreeMap<String, ResourceKey> =
-            fleet.repository_paths().into_iter().filter(|(path, _)| is_missing(path)).collect();
+        let mut asked: BTreeMap<String, bool> = BTreeMap::new();
+        let mut missing = fleet.repository_paths();
+        missing.retain(|needed| {
+            let is_there =
+                |path: &str| matches!(tree.entry(path), Ok(Some(EntryKind::File(_) | EntryKind::Directory)));
+            !*asked.entry(needed.path.clone()).or_insert_with(|| is_there(&needed.path))
+        });
         if !missing.is_empty() {
-            fleet.report_missing_paths(&missing);
+            fleet.report_missing_paths(missing);
         }
     }
 }

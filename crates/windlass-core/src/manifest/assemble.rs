@@ -12,7 +12,7 @@ use crate::code::Code;
 use crate::desired::{Declared, Desired};
 use crate::diagnostic::{self, Diagnostic, Finding};
 use crate::digest::Digest;
-use crate::resource::{At, Kind, ResourceKey, ResourceMap};
+use crate::resource::{At, ResourceKey, ResourceMap};
 use crate::value::quoted;
 
 /// What reading depends on beside the files.
@@ -64,6 +64,15 @@ pub struct Fleet {
     pub diagnostics: Vec<Diagnostic>,
     /// The files, root first.
     pub files: Vec<Arc<FileManifest>>,
+}
+
+/// A path of the repository that a resource needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeededPath {
+    /// The path, relative to fleet.yaml.
+    pub path: String,
+    key: ResourceKey,
+    at: At,
 }
 
 /// Joins the files of a fleet; the first is fleet.yaml itself.
@@ -310,27 +319,28 @@ impl Fleet {
         self.files.iter().find(|file| file.path == path).map(|file| file.text.as_ref())
     }
 
-    /// Paths of the repository that must exist for this fleet, each with a resource that needs it.
-    pub fn repository_paths(&self) -> BTreeMap<String, ResourceKey> {
-        let mut paths = BTreeMap::new();
+    /// Paths of the repository that must exist for this fleet.
+    pub fn repository_paths(&self) -> Vec<NeededPath> {
+        let mut paths = Vec::new();
         for (kind, name, declared) in self.desired.resources.iter() {
-            declared.spec.repository_paths(&mut |path| {
-                paths.entry(path.to_string()).or_insert_with(|| ResourceKey::new(kind, name));
+            declared.spec.repository_paths(&mut |path, at| {
+                let key = ResourceKey::new(kind, name);
+                paths.push(NeededPath { path: path.to_string(), key, at });
             });
         }
         paths
     }
 
     /// Adds a problem for each path that is needed and not there.
-    pub fn report_missing_paths(&mut self, missing: &BTreeMap<String, ResourceKey>) {
+    pub fn report_missing_paths(&mut self, missing: Vec<NeededPath>) {
         let remarks = missing
-            .iter()
-            .map(|(path, key)| Remark {
+            .into_iter()
+            .map(|NeededPath { path, key, at }| Remark {
                 code: Code::PathMissing,
-                key: key.clone(),
-                at: if key.kind == Kind::Bundle { At::Field("path") } else { At::Field("host") },
-                text: path.clone(),
-                message: format!("{} does not exist in the repository", quoted(path)),
+                key,
+                at,
+                message: format!("{} does not exist in the repository", quoted(&path)),
+                text: path,
                 help: "paths are relative to fleet.yaml; check the spelling, or add it to the commit"
                     .to_owned(),
             })

@@ -11,7 +11,8 @@ use super::file::FileManifest;
 use super::section::Slot;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
 use crate::resource::{At, Kind, ResourceKey, member_name};
-use crate::shape::{Segment, path_text};
+use crate::shape::{Segment, TextValue as _, path_text};
+use crate::value::Cidr;
 use crate::yaml::{self, Content, NodeRef, Tree};
 
 /// How a declaration is addressed in its file.
@@ -115,6 +116,10 @@ impl<'f> FilePlaces<'f> {
                 walk.item(field, index, part.text);
                 walk.key(inner);
             }
+            At::Inside(field, key) => {
+                walk.key(field);
+                walk.inside(key, part.text);
+            }
         }
         Found { path: path_text(walk.segments.iter().copied()), span: walk.span }
     }
@@ -156,7 +161,7 @@ struct Walk<'f, 'k> {
     segments: Vec<Segment<'k>>,
 }
 
-impl<'f, 'k> Walk<'f, 'k> {
+impl<'f: 'k, 'k> Walk<'f, 'k> {
     fn step(&mut self, segment: Segment<'k>, node: NodeRef<'f>, place: NodeRef<'f>) {
         self.node = node;
         self.span = place.span();
@@ -203,11 +208,49 @@ impl<'f, 'k> Walk<'f, 'k> {
     fn item(&mut self, field: &'k str, index: usize, text: &str) {
         self.key(field);
         let Content::Sequence(items) = self.node.content() else { return };
-        let says = |node: NodeRef<'_>| {
-            node.scalar_text().is_some_and(|found| found == text || found.split('@').next() == Some(text))
-        };
+        let says = |node: NodeRef<'_>| node.scalar_text().is_some_and(|found| means(found, text));
         self.index(items.clone().position(says).unwrap_or(index));
     }
+
+    /// Steps to the first value under `key` that says `text`, however deep, or stays where it is.
+    fn inside(&mut self, key: &str, text: &str) {
+        let mut way = Vec::new();
+        if let Some(found) = search(self.node, None, (key, text), &mut way) {
+            self.node = found;
+            self.span = found.span();
+            self.segments.extend(way.into_iter().rev());
+        }
+    }
+}
+
+/// Whether an item of a list is the one that is looked for: pins are known by their module, networks in any spelling.
+fn means(found: &str, text: &str) -> bool {
+    found == text
+        || found.split('@').next() == Some(text)
+        || Cidr::read(found).is_ok_and(|network| network.to_string() == text)
+}
+
+/// The first scalar that says `text` with `key` as the nearest key above it, and the way to it, innermost first.
+fn search<'f>(
+    node: NodeRef<'f>,
+    above: Option<&str>,
+    (key, text): (&str, &str),
+    way: &mut Vec<Segment<'f>>,
+) -> Option<NodeRef<'f>> {
+    let (segment, found) = match node.content() {
+        Content::Scalar(_) => {
+            return (above == Some(key) && node.scalar_text() == Some(text)).then_some(node);
+        }
+        Content::Sequence(items) => items.enumerate().find_map(|(index, item)| {
+            Some((Segment::Index(index), search(item, above, (key, text), way)?))
+        })?,
+        Content::Mapping(mut entries) => entries.find_map(|(name, value)| {
+            let name = name.scalar_text()?;
+            Some((Segment::Key(name), search(value, Some(name), (key, text), way)?))
+        })?,
+    };
+    way.push(segment);
+    Some(found)
 }
 
 fn index_of(node: NodeRef<'_>) -> KeyIndex<'_> {

@@ -165,12 +165,15 @@ impl ResourceSpec for BundleSpec {
         }
         for cluster in self.rollout.iter().flat_map(|rollout| &rollout.waves).flat_map(|wave| &wave.clusters)
         {
-            visit(Reference::new(Kind::Cluster, cluster.as_str(), At::Field("rollout")));
+            visit(Reference::new(Kind::Cluster, cluster.as_str(), At::Inside("rollout", "clusters")));
         }
     }
 
-    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath)) {
-        self.path.iter().chain(self.chart.iter().flat_map(|chart| &chart.values_files)).for_each(visit);
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
+        self.path.iter().for_each(|path| visit(path, At::Field("path")));
+        for path in self.chart.iter().flat_map(|chart| &chart.values_files) {
+            visit(path, At::Inside("chart", "values_files"));
+        }
     }
 
     fn is_protected(&self) -> bool {

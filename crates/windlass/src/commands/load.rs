@@ -71,9 +71,7 @@ fn load(tree: &impl Tree, root: &str, prefix: String, context: &Context) -> Load
     let mut memo = Memo::default();
     let FleetFiles { files, problems: unread } = read_fleet(tree, root, &mut memo);
     let mut fleet = memo.read_once(&files, context);
-    if !fleet.has_errors() {
-        FleetFiles::check_paths(tree, &mut fleet);
-    }
+    FleetFiles::check_paths(tree, &mut fleet);
     let mut problems: Vec<Diagnostic> = unread;
     problems.append(&mut fleet.diagnostics);
     for problem in &mut problems {
