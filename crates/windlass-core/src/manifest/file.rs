@@ -48,7 +48,7 @@ pub struct FileManifest {
     /// The resources it declares, in the order of the file.
     pub declarations: Vec<Declaration>,
     /// Resources whose fields are wrong: declared, so that references to them are not reported too.
-    pub unsound: Vec<ResourceKey>,
+    pub unsound: Vec<(ResourceKey, Origin)>,
     /// Provider configurations, which are shown and never applied.
     pub provider_configs: Vec<ProviderConfig>,
     /// Everything wrong with the file by itself.
@@ -75,6 +75,8 @@ pub struct ProviderConfig {
     pub name: String,
     /// Its fields. Secrets were refused.
     pub settings: Settings,
+    /// Where in the file.
+    pub origin: Origin,
 }
 
 record! {
@@ -356,7 +358,10 @@ fn take(file: FleetFile, manifest: &mut FileManifest) {
         .provider_configs
         .entries
         .into_iter()
-        .filter_map(|entry| Some(ProviderConfig { name: entry.name, settings: entry.value? }))
+        .filter_map(|entry| {
+            let origin = Origin::of_entry(&["provider_configs"], entry.slot);
+            Some(ProviderConfig { name: entry.name, settings: entry.value?, origin })
+        })
         .collect();
 }
 
@@ -395,7 +400,7 @@ fn declare(key: ResourceKey, spec: Option<Spec>, origin: Origin, manifest: &mut 
             let digest = spec.digest();
             manifest.declarations.push(Declaration { key, spec: Arc::new(spec), digest, origin });
         }
-        None => manifest.unsound.push(key),
+        None => manifest.unsound.push((key, origin)),
     }
 }
 

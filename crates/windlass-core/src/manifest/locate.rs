@@ -10,13 +10,13 @@ use std::sync::Arc;
 use super::file::FileManifest;
 use super::section::Slot;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
-use crate::resource::{At, Kind, ResourceKey, member_name};
+use crate::resource::{At, member_name};
 use crate::shape::{Segment, TextValue as _, path_text};
 use crate::value::Cidr;
 use crate::yaml::{self, Content, NodeRef, Tree};
 
-/// How a declaration is addressed in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a declaration is addressed in its file. In one section the order is that of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     section: &'static [&'static str],
     slot: Slot,
@@ -36,7 +36,7 @@ impl Origin {
 /// A part of a declaration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part<'k> {
-    pub(super) key: &'k ResourceKey,
+    pub(super) name: &'k str,
     pub(super) origin: Origin,
     pub(super) at: At,
     /// What the part says, which finds items of lists whose order means nothing.
@@ -99,14 +99,14 @@ impl<'f> FilePlaces<'f> {
             walk.key(section);
         }
         let (outer, inner) = match part.origin.member {
-            Some(_) => member_name(&part.key.name),
-            None => (part.key.name.as_str(), ""),
+            Some(_) => member_name(part.name),
+            None => (part.name, ""),
         };
-        let outer_kind = if part.origin.member.is_some() { Kind::Network } else { part.key.kind };
-        walk.slot(part.origin.slot, outer, name_key(outer_kind), &mut self.indexes);
+        let name_key = if part.origin.section == ["nodes"] { "hostname" } else { "name" };
+        walk.slot(part.origin.slot, outer, name_key, &mut self.indexes);
         if let Some((list, slot)) = part.origin.member {
             walk.key(list);
-            walk.slot(slot, inner, name_key(part.key.kind), &mut self.indexes);
+            walk.slot(slot, inner, if list == "peers" { "host" } else { "name" }, &mut self.indexes);
         }
         match part.at {
             At::Name => {}
@@ -144,14 +144,6 @@ impl<'f> FilePlaces<'f> {
     pub(super) fn text(&self, found: &Found) -> String {
         let (line, column) = self.lines.line_column(found.span.start);
         format!("{}:{line}:{column}", self.path)
-    }
-}
-
-fn name_key(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Node => "hostname",
-        Kind::Peer => "host",
-        _ => "name",
     }
 }
 
