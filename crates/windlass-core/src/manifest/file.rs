@@ -12,7 +12,9 @@ use crate::resource::{
     AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec, Kind,
     ModuleSpec, NetworkSpec, NodeSpec, PeerSpec, ResourceKey, Spec, TemplateSpec, VirtualIpSpec,
 };
-use crate::shape::{Beside, Canonical, Decoder, Description, Record, Settings, Shape, Unknown, record};
+use crate::shape::{
+    Beside, Canonical, Decoder, Description, Record, Segment, Settings, Shape, Unknown, record,
+};
 use crate::value::{Hostname, Name, quoted};
 use crate::yaml::{self, NodeRef};
 
@@ -329,11 +331,17 @@ fn check_header<'t>(file: &FleetFile, root: NodeRef<'t>, role: Role, decoder: &m
                 decoder.missing_key(root, key);
             }
         }
-    } else if file.include.0.is_some()
-        && let Some(key) = root.key("include")
+        if file.account.0.as_deref() == Some("")
+            && let Some(account) = root.get("account")
+        {
+            let finding = Finding::new(Code::BadValue, account.span(), "the account has no name");
+            decoder.report_within(Segment::Key("account"), finding.help("write the account's id or name"));
+        }
+    } else if let Some(key) = root.key("include")
+        && root.get("include").is_some_and(|value| !value.is_null())
     {
         let finding = Finding::new(Code::IncludeNested, key.span(), "an included file cannot include others");
-        decoder.report(finding.help("list the files in fleet.yaml"));
+        decoder.report_within(Segment::Key("include"), finding.help("list the files in fleet.yaml"));
     }
 }
 
@@ -415,5 +423,26 @@ mod tests {
         assert_eq!((problem.code, problem.line, problem.column), (Code::YamlEncoding, 2, 13));
         assert_eq!(manifest.text.as_ref(), "version: 1\naccount: caf");
         assert_eq!(problem.span, 23..23);
+    }
+
+    fn problems(text: &str, role: Role) -> Vec<(Code, String)> {
+        let manifest = read_file("fleet.yaml", text.as_bytes(), role);
+        manifest.diagnostics.into_iter().map(|problem| (problem.code, problem.path)).collect()
+    }
+
+    #[test]
+    fn an_included_file_cannot_include_even_with_a_bad_pattern() {
+        let include = "include".to_owned();
+        assert_eq!(problems("include: [a.yaml]\n", Role::Included), [(Code::IncludeNested, include.clone())]);
+        let expected = [(Code::IncludePattern, "include[0]".to_owned()), (Code::IncludeNested, include)];
+        assert_eq!(problems("include: [../a.yaml]\n", Role::Included), expected);
+        assert_eq!(problems("include:\n", Role::Included), []);
+    }
+
+    #[test]
+    fn an_account_has_a_name_and_a_number_beyond_64_bits_is_out_of_range() {
+        let text = "version: 1\naccount: ''\nmodules: {m: {priority: 9223372036854775808}}\n";
+        let bad = |path: &str| (Code::BadValue, path.to_owned());
+        assert_eq!(problems(text, Role::Root), [bad("modules.m.priority"), bad("account")]);
     }
 }
