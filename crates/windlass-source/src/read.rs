@@ -31,7 +31,7 @@ pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
     if patterns.is_empty() {
         return fleet;
     }
-    let listed = match list_for(tree, &patterns) {
+    let listed = match list_for(tree, &patterns, &mut fleet.problems) {
         Ok(listed) => listed,
         Err(error) => {
             fleet.problems.push(unreadable(&error));
@@ -62,13 +62,20 @@ pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
 }
 
 /// What may be included: only the directories that the patterns' fixed beginnings name are looked into.
-fn list_for(tree: &impl Tree, patterns: &[IncludePattern]) -> Result<BTreeMap<String, EntryKind>, ReadError> {
+fn list_for(
+    tree: &impl Tree,
+    patterns: &[IncludePattern],
+    problems: &mut Vec<Diagnostic>,
+) -> Result<BTreeMap<String, EntryKind>, ReadError> {
     let mut listed = BTreeMap::new();
     for pattern in patterns {
         let text = pattern.to_string();
         let fixed = text.split(['*', '?', '[', '{']).next().unwrap_or_default();
         let directory = fixed.rsplit_once('/').map_or("", |(directory, _)| directory);
-        listed.extend(tree.list(directory)?);
+        match tree.entry(directory)? {
+            Some(EntryKind::Other) => problems.push(not_regular(directory)),
+            _ => listed.extend(tree.list(directory)?),
+        }
     }
     Ok(listed)
 }
@@ -88,11 +95,7 @@ fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Opt
         Ok(Some(EntryKind::Directory)) => {
             refuse(Code::FileUnreadable, "this is a directory", "a file belongs here")
         }
-        Ok(Some(EntryKind::Other)) => refuse(
-            Code::FileNotRegular,
-            "symbolic links and submodules are refused",
-            "put the content itself into the repository",
-        ),
+        Ok(Some(EntryKind::Other)) => not_regular(path),
         Ok(None) => refuse(
             Code::FileMissing,
             &format!("there is no {path} here"),
@@ -102,6 +105,11 @@ fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Opt
     };
     problems.push(problem);
     None
+}
+
+fn not_regular(path: &str) -> Diagnostic {
+    Diagnostic::with_file(Code::FileNotRegular, path, "symbolic links and submodules are refused")
+        .help("put the content itself into the repository")
 }
 
 fn unreadable(error: &ReadError) -> Diagnostic {
