@@ -46,37 +46,44 @@ impl Graph {
         Err(self.circles(left))
     }
 
-    /// One circle for each knot among the things that could not be ordered.
+    /// One circle for each knot among the things that could not be ordered. No edge is followed twice: a long way
+    /// that leads to no circle is walked back step by step, not from its beginning.
     fn circles(&self, mut left: BTreeSet<u32>) -> Vec<Vec<usize>> {
         let mut circles = Vec::new();
-        while let Some(start) = left.first().copied() {
-            let mut path = vec![start];
-            let mut on_path = BTreeSet::from([start]);
-            // Following edges among what is left either closes a circle or runs out, and then the end was none.
-            loop {
-                let last = path[path.len() - 1];
-                let next = self.after[last as usize].iter().copied().find(|next| left.contains(next));
-                match next {
-                    Some(next) if on_path.contains(&next) => {
-                        let begin = path.iter().position(|node| *node == next).unwrap_or(0);
-                        let circle = rotate_to_smallest(&path[begin..]);
-                        for node in &circle {
-                            left.remove(&number(*node));
-                        }
-                        circles.push(circle);
-                        break;
+        let mut path: Vec<u32> = Vec::new();
+        let mut on_path = BTreeSet::new();
+        let mut followed = vec![0_usize; self.after.len()];
+        while let Some(last) = path.last().copied().or_else(|| left.first().copied()) {
+            if path.is_empty() {
+                path.push(last);
+                on_path.insert(last);
+            }
+            let edges = &self.after[last as usize];
+            let edge = &mut followed[last as usize];
+            while edges.get(*edge).is_some_and(|next| !left.contains(next)) {
+                *edge += 1;
+            }
+            match edges.get(*edge).copied() {
+                Some(next) if on_path.contains(&next) => {
+                    let begin = path.iter().rposition(|node| *node == next).unwrap_or(0);
+                    circles.push(rotate_to_smallest(&path[begin..]));
+                    for node in path.drain(begin..) {
+                        left.remove(&node);
+                        on_path.remove(&node);
                     }
-                    Some(next) => {
-                        path.push(next);
-                        on_path.insert(next);
-                    }
-                    None => {
-                        left.remove(&last);
-                        break;
-                    }
+                }
+                Some(next) => {
+                    path.push(next);
+                    on_path.insert(next);
+                }
+                None => {
+                    left.remove(&last);
+                    on_path.remove(&last);
+                    path.pop();
                 }
             }
         }
+        circles.sort();
         circles
     }
 }
@@ -111,5 +118,17 @@ mod tests {
             graph.put_before(first, then);
         }
         assert_eq!(graph.sort().unwrap_err(), [vec![0, 1, 2], vec![4, 5], vec![6]]);
+    }
+
+    #[test]
+    fn a_long_way_behind_a_circle_does_not_take_the_square_of_its_length() {
+        let count = 200_000;
+        let mut graph = Graph::new(count + 1);
+        graph.put_before(count, count);
+        graph.put_before(count, 0);
+        for node in 1..count {
+            graph.put_before(node - 1, node);
+        }
+        assert_eq!(graph.sort().unwrap_err(), [vec![count]]);
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing here can know every secret. It knows key names people use for them and texts that are nothing else. What
 //! it recognises is reported without the value, masked in excerpts and hidden in differences.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::diagnostic::{Code, Finding};
@@ -67,64 +68,149 @@ pub fn suspected_finding(span: Range<usize>, key: &str) -> Finding {
         .help("if it is one, keep it in Vault and write a reference such as `vault:path#field`")
 }
 
-/// A text with the passwords of URLs in it replaced: `postgres://app:secret@db` → `postgres://app:(hidden)@db`.
-pub fn hide_url_passwords(text: &str) -> String {
-    let mut shown = text.to_owned();
-    for password in url_passwords(text).into_iter().rev() {
-        shown.replace_range(password, HIDDEN);
+/// A text from a file without the secrets it is known to hold: private keys and the credentials of URLs.
+pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
+    if is_private_key(text) {
+        return Cow::Borrowed(HIDDEN);
     }
-    shown
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(credentials) = url_credentials(rest) {
+        shown.push_str(&rest[..credentials.start]);
+        shown.push_str(HIDDEN);
+        rest = &rest[credentials.end..];
+    }
+    if shown.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(shown + rest) }
 }
 
-/// Where passwords of URLs stand in a text.
-fn url_passwords(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(scheme) = text[from..].find("://") {
-        let start = from + scheme + 3;
-        let authority =
-            text[start..].split(['/', '?', '#', ' ', '"', '\'', ',', '\t']).next().unwrap_or_default();
-        if let Some((credentials, _)) = authority.rsplit_once('@')
-            && let Some((user, password)) = credentials.split_once(':')
-            && is_literal(password)
-        {
-            let begin = start + user.len() + 1;
-            found.push(begin..begin + password.len());
+/// Where the first URL of a text holds a user and password: between `://` and the last `@` of the same word.
+fn url_credentials(text: &str) -> Option<Range<usize>> {
+    text.match_indices("://").find_map(|(found, mark)| {
+        let start = found + mark.len();
+        let word = text[start..].split([' ', '\t', '\n', '"', '\'', '`']).next().unwrap_or_default();
+        let end = word.rfind('@')?;
+        // An `@` in the path of a URL with a host is no credential.
+        let is_path = word[..end].split_once('/').is_some_and(|(host, _)| !host.contains(':'));
+        (!is_path).then_some(start..start + end)
+    })
+}
+
+/// A line of a text as it may be shown: secrets are replaced by `*`, byte for byte, so that columns stay. Lines that
+/// carry on a secret from above, and lines of a private key, are replaced whole. Works on text that is not YAML, too:
+/// where a mistake is, there is no telling what belongs to what, and hiding too much is the smaller harm.
+pub fn mask_excerpt(text: &str, line: Range<usize>) -> String {
+    let (above, line) = (&text[..line.start], &text[line]);
+    if is_inside_private_key(above) || continues_secret(above, line) { stars(line) } else { mask_line(line) }
+}
+
+fn is_inside_private_key(above: &str) -> bool {
+    let begin = above.rfind("-----BEGIN");
+    begin.is_some_and(|begin| is_private_key(&above[begin..]) && !above[begin..].contains("-----END"))
+}
+
+/// Whether a line is part of a value whose key, further up, looks like that of a secret.
+fn continues_secret(above: &str, line: &str) -> bool {
+    let mut column = content_column(line);
+    let mut has_key = last_key(line).is_some();
+    let mut is_next = true;
+    for line in above.lines().rev() {
+        let is_comment = line.trim_start().starts_with('#');
+        if line.trim().is_empty() || is_comment {
+            continue;
         }
-        from = start;
+        let is_above = content_column(line) < column;
+        if let Some((key, value)) = last_key(line) {
+            let is_open_quote =
+                |quote: char| value.starts_with(quote) && value.matches(quote).count() % 2 == 1;
+            let is_owner = is_above || !has_key || (is_next && (is_open_quote('"') || is_open_quote('\'')));
+            if is_owner && looks_secret(key) {
+                return true;
+            }
+            has_key = true;
+            is_next = false;
+        }
+        if is_above {
+            column = content_column(line);
+        }
+        if column == 0 && has_key {
+            return false;
+        }
     }
-    found
+    false
 }
 
-/// A source line with everything after a secret-looking key replaced by `*`, byte for byte, so that columns stay.
-/// Lines of a private key are replaced whole.
-pub fn mask_line(line: &str) -> String {
+/// Where the content of a line begins, after its indentation and the dashes of a list.
+fn content_column(line: &str) -> usize {
+    let content = line.trim_start_matches([' ', '\t']);
+    let mut column = line.len() - content.len();
+    let mut rest = content;
+    while let Some(item) = rest.strip_prefix("- ") {
+        let item = item.trim_start_matches(' ');
+        column += rest.len() - item.len();
+        rest = item;
+    }
+    column
+}
+
+/// The last key of a line and what follows it.
+fn last_key(line: &str) -> Option<(&str, &str)> {
+    let is_end = |position: usize| line[position + 1..].chars().next().is_none_or(char::is_whitespace);
+    let colon = line.match_indices(':').map(|(found, _)| found).rfind(|found| is_end(*found))?;
+    Some((key_before(&line[..colon]), line[colon + 1..].trim()))
+}
+
+/// The key that stands at the end of a text.
+fn key_before(text: &str) -> &str {
+    let text = text.trim_end_matches(['"', '\'', ' ']);
+    text.rsplit(['{', ',', ' ', '"', '\'', '[', '\t']).next().unwrap_or("")
+}
+
+/// One line by itself: everything after a secret-looking key, and credentials of URLs.
+fn mask_line(line: &str) -> String {
     if is_armour(line) {
         return stars(line);
     }
-    let mut line = line.to_owned();
-    for password in url_passwords(&line) {
-        let hidden = stars(&line[password.clone()]);
-        line.replace_range(password, &hidden);
-    }
-    let line = line.as_str();
     let mut masked = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(colon) = rest.find([':', '=']) {
         let (before, after) = rest.split_at(colon + 1);
         masked.push_str(before);
-        let key = before[..colon].trim_end_matches(['"', '\'', ' ']);
-        let key = key.rsplit(['{', ',', ' ', '"', '\'', '[', '\t']).next().unwrap_or("");
-        let value_end = after.find([',', '}']).unwrap_or(after.len());
-        if looks_secret(key) && is_literal(after[..value_end].trim_matches(['"', '\'', ' '])) {
-            masked.push_str(&stars(&after[..value_end]));
-            rest = &after[value_end..];
+        let end = value_end(after);
+        if looks_secret(key_before(&before[..colon]))
+            && is_literal(after[..end].trim_matches(['"', '\'', ' ']))
+        {
+            masked.push_str(&stars(&after[..end]));
+            rest = &after[end..];
         } else {
             rest = after;
         }
     }
     masked.push_str(rest);
+    mask_credentials(&mut masked);
     masked
+}
+
+fn mask_credentials(line: &mut String) {
+    let mut done = 0;
+    while let Some(found) = url_credentials(&line[done..]) {
+        let found = done + found.start..done + found.end;
+        done = found.end;
+        let hidden = stars(&line[found.clone()]);
+        line.replace_range(found, &hidden);
+    }
+}
+
+/// Where a value ends that begins here: at its closing quote, or at a `,` or `}` that ends an entry of a flow map.
+fn value_end(text: &str) -> usize {
+    let begin = text.len() - text.trim_start().len();
+    if let Some(quote) = text[begin..].chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        return text[begin + 1..].rfind(quote).map_or(text.len(), |found| begin + 1 + found + 1);
+    }
+    let ends = |position: usize| {
+        let next = text[position + 1..].chars().next();
+        next.is_none_or(|next| next.is_whitespace() || matches!(next, ',' | '}' | ']'))
+    };
+    text.match_indices([',', '}']).map(|(found, _)| found).find(|found| ends(*found)).unwrap_or(text.len())
 }
 
 fn is_armour(line: &str) -> bool {
@@ -164,16 +250,6 @@ mod tests {
     }
 
     #[test]
-    fn passwords_in_urls_are_hidden() {
-        let hidden = hide_url_passwords("a postgres://app:hunter2@db/x and https://b@c and redis://:p@r");
-        assert_eq!(hidden, "a postgres://app:(hidden)@db/x and https://b@c and redis://:(hidden)@r");
-        let line = "    url: \"https://user:hunter2@example.com\"";
-        assert_eq!(mask_line(line).len(), line.len());
-        assert!(!mask_line(line).contains("hunter2"));
-        assert_eq!(hide_url_passwords("https://app:{{ config.pw }}@db"), "https://app:{{ config.pw }}@db");
-    }
-
-    #[test]
     fn masking_hides_the_value_and_keeps_columns() {
         let line = "  - {name: db, password: hunter2, port: 5432}";
         let masked = mask_line(line);
@@ -182,5 +258,48 @@ mod tests {
         assert!(masked.ends_with(", port: 5432}"));
         assert_eq!(mask_line("password: vault:db#password"), "password: vault:db#password");
         assert!(!mask_line("passwrd_token: \"a:b=c\"").contains("a:b=c"));
+        assert_eq!(mask_line("token: \"a, b\" # c"), "token: *** ** # c");
+        assert_eq!(mask_line("{token: a}b, c: d}"), "{token: ***, c: d}");
+        assert_eq!(mask_line("url: https://me:pw@x.y/z"), "url: https://*****@x.y/z");
+        assert_eq!(mask_line("[git://a:b@x, git://c:d@y]"), "[git://***@x, git://***@y]");
+        assert_eq!(mask_line("url: https://x.y/@z"), "url: https://x.y/@z");
+    }
+
+    fn shown(text: &str, needle: &str) -> bool {
+        let start = text[..text.find(needle).unwrap()].rfind('\n').map_or(0, |found| found + 1);
+        let end = text[start..].find('\n').map_or(text.len(), |found| start + found);
+        mask_excerpt(text, start..end).contains(needle)
+    }
+
+    #[test]
+    fn lines_that_carry_on_a_secret_are_masked() {
+        for text in [
+            "password:\n  hunter2\n",
+            "- password: |\n    one: two\n    hunter2: x\n",
+            "secrets:\n- hunter2\n",
+            "secrets:\n  # note\n\n  a: [hunter2]\n",
+            "a: {password:\n  hunter2, b: c}\n",
+            "a:\n  password: \"one\n  hunter2\", b: c\n",
+            "password: one\nhunter2\n",
+            "key: |\n  -----BEGIN PRIVATE KEY-----\nhunter2\n  -----END PRIVATE KEY-----\n",
+        ] {
+            assert!(!shown(text, "hunter2"), "{text}");
+        }
+        for text in [
+            "- password: x\n  harmless: y\n",
+            "password:\nharmless: y\n",
+            "a:\n  password: x\nb:\n  harmless\n",
+            "password: vault:x\nharmless: y\n",
+            "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\nharmless: y\n",
+        ] {
+            assert!(shown(text, "harmless"), "{text}");
+        }
+    }
+
+    #[test]
+    fn messages_do_not_repeat_keys_and_credentials() {
+        assert_eq!(without_secrets("-----BEGIN PRIVATE KEY-----\nabc"), HIDDEN);
+        assert_eq!(without_secrets("see http://me:pw@x.y and x@y"), "see http://(hidden)@x.y and x@y");
+        assert_eq!(without_secrets("https://x.y/@z"), "https://x.y/@z");
     }
 }

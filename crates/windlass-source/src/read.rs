@@ -7,7 +7,6 @@ use windlass_core::diagnostic::Diagnostic;
 use windlass_core::manifest::{
     FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, Memo, SourceFile, select_includes,
 };
-use windlass_core::resource::ResourceKey;
 use windlass_core::yaml::MAX_FILE_BYTES;
 
 use crate::{EntryKind, ReadError, Tree};
@@ -32,7 +31,7 @@ pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
     if patterns.is_empty() {
         return fleet;
     }
-    let listed = match list_for(tree, &patterns) {
+    let listed = match list_for(tree, &patterns, &mut fleet.problems) {
         Ok(listed) => listed,
         Err(error) => {
             fleet.problems.push(unreadable(&error));
@@ -63,13 +62,20 @@ pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
 }
 
 /// What may be included: only the directories that the patterns' fixed beginnings name are looked into.
-fn list_for(tree: &impl Tree, patterns: &[IncludePattern]) -> Result<BTreeMap<String, EntryKind>, ReadError> {
+fn list_for(
+    tree: &impl Tree,
+    patterns: &[IncludePattern],
+    problems: &mut Vec<Diagnostic>,
+) -> Result<BTreeMap<String, EntryKind>, ReadError> {
     let mut listed = BTreeMap::new();
     for pattern in patterns {
         let text = pattern.to_string();
         let fixed = text.split(['*', '?', '[', '{']).next().unwrap_or_default();
         let directory = fixed.rsplit_once('/').map_or("", |(directory, _)| directory);
-        listed.extend(tree.list(directory)?);
+        match tree.entry(directory)? {
+            Some(EntryKind::Other) => problems.push(not_regular(directory)),
+            _ => listed.extend(tree.list(directory)?),
+        }
     }
     Ok(listed)
 }
@@ -89,11 +95,7 @@ fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Opt
         Ok(Some(EntryKind::Directory)) => {
             refuse(Code::FileUnreadable, "this is a directory", "a file belongs here")
         }
-        Ok(Some(EntryKind::Other)) => refuse(
-            Code::FileNotRegular,
-            "symbolic links and submodules are refused",
-            "put the content itself into the repository",
-        ),
+        Ok(Some(EntryKind::Other)) => not_regular(path),
         Ok(None) => refuse(
             Code::FileMissing,
             &format!("there is no {path} here"),
@@ -105,6 +107,11 @@ fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Opt
     None
 }
 
+fn not_regular(path: &str) -> Diagnostic {
+    Diagnostic::with_file(Code::FileNotRegular, path, "symbolic links and submodules are refused")
+        .help("put the content itself into the repository")
+}
+
 fn unreadable(error: &ReadError) -> Diagnostic {
     Diagnostic::with_file(Code::FileUnreadable, &error.path, format!("could not be read: {}", error.source))
         .help("check that it exists and that you may read it")
@@ -113,12 +120,15 @@ fn unreadable(error: &ReadError) -> Diagnostic {
 impl FleetFiles {
     /// Adds a problem for each path the fleet needs and the tree does not have.
     pub fn check_paths(tree: &impl Tree, fleet: &mut Fleet) {
-        let is_missing =
-            |path: &str| !matches!(tree.entry(path), Ok(Some(EntryKind::File(_) | EntryKind::Directory)));
-        let missing: BTreeMap<String, ResourceKey> =
-            fleet.repository_paths().into_iter().filter(|(path, _)| is_missing(path)).collect();
+        let mut asked: BTreeMap<String, bool> = BTreeMap::new();
+        let mut missing = fleet.repository_paths();
+        missing.retain(|needed| {
+            let is_there =
+                |path: &str| matches!(tree.entry(path), Ok(Some(EntryKind::File(_) | EntryKind::Directory)));
+            !*asked.entry(needed.path.clone()).or_insert_with(|| is_there(&needed.path))
+        });
         if !missing.is_empty() {
-            fleet.report_missing_paths(&missing);
+            fleet.report_missing_paths(missing);
         }
     }
 }

@@ -63,8 +63,7 @@ pub fn hide_secrets(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(map.into_iter().map(hide_entry).collect::<Map<_, _>>()),
         Value::Array(items) => Value::Array(items.into_iter().map(hide_secrets).collect()),
-        Value::String(text) if secret::is_private_key(&text) => Value::String(secret::HIDDEN.to_owned()),
-        Value::String(text) => Value::String(secret::hide_url_passwords(&text)),
+        Value::String(text) => Value::String(secret::without_secrets(&text).into_owned()),
         other => other,
     }
 }

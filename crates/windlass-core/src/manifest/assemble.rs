@@ -13,7 +13,7 @@ use crate::desired::{Declared, Desired};
 use crate::diagnostic::{self, Diagnostic, Finding};
 use crate::digest::Digest;
 use crate::remark::Remark;
-use crate::resource::{At, Kind, ResourceKey, ResourceMap};
+use crate::resource::{At, ResourceKey, ResourceMap};
 use crate::value::quoted;
 
 /// What reading depends on beside the files.
@@ -67,6 +67,15 @@ pub struct Fleet {
     pub files: Vec<Arc<FileManifest>>,
 }
 
+/// A path of the repository that a resource needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeededPath {
+    /// The path, relative to fleet.yaml.
+    pub path: String,
+    key: ResourceKey,
+    at: At,
+}
+
 /// Joins the files of a fleet; the first is fleet.yaml itself.
 pub fn assemble(files: Vec<Arc<FileManifest>>, context: &Context) -> Fleet {
     let mut assembly = Assembly::new(files);
@@ -85,28 +94,38 @@ pub fn assemble(files: Vec<Arc<FileManifest>>, context: &Context) -> Fleet {
 /// The fleet while it is put together.
 pub(super) struct Assembly {
     pub(super) desired: Desired,
-    pub(super) unsound: ResourceMap<()>,
+    /// Resources whose fields are wrong, and where they are declared.
+    pub(super) unsound: ResourceMap<Place>,
     files: Vec<Arc<FileManifest>>,
     diagnostics: Vec<Diagnostic>,
     duplicates: Vec<Duplicate>,
     remarks: Vec<Remark>,
 }
 
-/// A resource declared twice: in which file and where, both times.
+/// Which file, and where in it.
+type Place = (usize, Origin);
+
+/// Something declared twice, and where both times.
 struct Duplicate {
-    key: ResourceKey,
-    first: (usize, Origin),
-    second: (usize, Origin),
+    /// What it is: `cluster`.
+    what: &'static str,
+    name: String,
+    first: Place,
+    second: Place,
+}
+
+impl Duplicate {
+    fn new(what: &'static str, name: &str, one: Place, other: Place) -> Duplicate {
+        Duplicate { what, name: name.to_owned(), first: one.min(other), second: one.max(other) }
+    }
 }
 
 impl Assembly {
     fn new(files: Vec<Arc<FileManifest>>) -> Assembly {
         let diagnostics = files.iter().flat_map(|file| file.diagnostics.iter().cloned()).collect();
-        let unsound =
-            files.iter().flat_map(|file| file.unsound.iter().cloned()).map(|key| (key, ())).collect();
         Assembly {
             desired: Desired::default(),
-            unsound,
+            unsound: ResourceMap::default(),
             files,
             diagnostics,
             duplicates: Vec::new(),
@@ -158,11 +177,8 @@ impl Assembly {
             for declaration in &file.declarations {
                 let key = &declaration.key;
                 if let Some(first) = self.desired.resources.get(key.kind, &key.name) {
-                    self.duplicates.push(Duplicate {
-                        key: key.clone(),
-                        first: (first.file, first.origin),
-                        second: (index, declaration.origin),
-                    });
+                    let places = ((first.file, first.origin), (index, declaration.origin));
+                    self.duplicates.push(Duplicate::new(key.kind.slug(), &key.name, places.0, places.1));
                     continue;
                 }
                 let declared = Declared {
@@ -174,21 +190,44 @@ impl Assembly {
                 self.desired.resources.insert(key.clone(), declared);
             }
         }
+        self.join_unsound(&files);
         self.join_provider_configs(&files);
     }
 
+    /// A mistake in a declaration does not hide that there is another one.
+    fn join_unsound(&mut self, files: &[Arc<FileManifest>]) {
+        for (index, file) in files.iter().enumerate() {
+            for (key, origin) in &file.unsound {
+                let here = (index, *origin);
+                let sound = self.desired.resources.get(key.kind, &key.name);
+                let other = sound.map(|declared| (declared.file, declared.origin));
+                match other.or_else(|| self.unsound.get(key.kind, &key.name).copied()) {
+                    Some(other) => {
+                        self.duplicates.push(Duplicate::new(key.kind.slug(), &key.name, other, here));
+                    }
+                    None => {
+                        self.unsound.insert(key.clone(), here);
+                    }
+                }
+            }
+        }
+    }
+
     fn join_provider_configs(&mut self, files: &[Arc<FileManifest>]) {
-        let mut seen = BTreeSet::new();
-        for config in files.iter().flat_map(|file| &file.provider_configs) {
-            if seen.insert(&config.name) {
-                self.desired.provider_configs.push(config.clone());
-            } else {
-                let message =
-                    format!("the provider configuration {} is declared twice", quoted(&config.name));
-                let path = format!("provider_configs.{}", config.name);
-                self.diagnostics.push(
-                    Diagnostic::without_place(Code::DuplicateName, path, message).help("keep one of the two"),
-                );
+        let mut seen: BTreeMap<&str, Place> = BTreeMap::new();
+        for (index, file) in files.iter().enumerate() {
+            for config in &file.provider_configs {
+                let here = (index, config.origin);
+                match seen.get(config.name.as_str()) {
+                    Some(first) => {
+                        let what = "provider configuration";
+                        self.duplicates.push(Duplicate::new(what, &config.name, *first, here));
+                    }
+                    None => {
+                        seen.insert(&config.name, here);
+                        self.desired.provider_configs.push(config.clone());
+                    }
+                }
             }
         }
         self.desired.provider_configs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -253,14 +292,14 @@ fn place_duplicates(files: &[Arc<FileManifest>], duplicates: &[Duplicate]) -> Ve
     let places = Places::new(files, needed.iter().copied());
     let mut by_file: BTreeMap<usize, _> = needed.iter().map(|file| (*file, places.in_file(*file))).collect();
     let mut placed = Vec::new();
-    for Duplicate { key, first, second } in duplicates {
-        let part = |origin| Part { key, origin, at: At::Name, text: "" };
+    for Duplicate { what, name, first, second } in duplicates {
+        let part = |origin| Part { name, origin, at: At::Name, text: "" };
         let Some(first_file) = by_file.get_mut(&first.0) else { continue };
         let found = first_file.find(part(first.1));
         let first_place = first_file.text(&found);
         let Some(second_file) = by_file.get_mut(&second.0) else { continue };
         let found = second_file.find(part(second.1));
-        let message = format!("the {} {} is declared twice", key.kind, quoted(&key.name));
+        let message = format!("the {what} {} is declared twice", quoted(name));
         let help = format!("it is also declared at {first_place}; keep one of the two");
         placed
             .push(second_file.diagnostic(found, Finding::new(Code::DuplicateName, 0..0, message).help(help)));
@@ -285,7 +324,8 @@ fn place_remarks(files: &[Arc<FileManifest>], desired: &Desired, remarks: Vec<Re
     for (file, remarks) in by_file {
         let mut places = places.in_file(file);
         for (origin, remark) in remarks {
-            let found = places.find(Part { key: &remark.key, origin, at: remark.at, text: &remark.text });
+            let found =
+                places.find(Part { name: &remark.key.name, origin, at: remark.at, text: &remark.text });
             let finding = Finding::new(remark.code, 0..0, remark.message).help(remark.help);
             placed.push(places.diagnostic(found, finding));
         }
@@ -309,27 +349,28 @@ impl Fleet {
         place_remarks(&self.files, &self.desired, remarks)
     }
 
-    /// Paths of the repository that must exist for this fleet, each with a resource that needs it.
-    pub fn repository_paths(&self) -> BTreeMap<String, ResourceKey> {
-        let mut paths = BTreeMap::new();
+    /// Paths of the repository that must exist for this fleet.
+    pub fn repository_paths(&self) -> Vec<NeededPath> {
+        let mut paths = Vec::new();
         for (kind, name, declared) in self.desired.resources.iter() {
-            declared.spec.repository_paths(&mut |path| {
-                paths.entry(path.to_string()).or_insert_with(|| ResourceKey::new(kind, name));
+            declared.spec.repository_paths(&mut |path, at| {
+                let key = ResourceKey::new(kind, name);
+                paths.push(NeededPath { path: path.to_string(), key, at });
             });
         }
         paths
     }
 
     /// Adds a problem for each path that is needed and not there.
-    pub fn report_missing_paths(&mut self, missing: &BTreeMap<String, ResourceKey>) {
+    pub fn report_missing_paths(&mut self, missing: Vec<NeededPath>) {
         let remarks = missing
-            .iter()
-            .map(|(path, key)| Remark {
+            .into_iter()
+            .map(|NeededPath { path, key, at }| Remark {
                 code: Code::PathMissing,
-                key: key.clone(),
-                at: if key.kind == Kind::Bundle { At::Field("path") } else { At::Field("host") },
-                text: path.clone(),
-                message: format!("{} does not exist in the repository", quoted(path)),
+                key,
+                at,
+                message: format!("{} does not exist in the repository", quoted(&path)),
+                text: path,
                 help: "paths are relative to fleet.yaml; check the spelling, or add it to the commit"
                     .to_owned(),
             })
@@ -337,5 +378,36 @@ impl Fleet {
         let told = self.tell(remarks);
         self.diagnostics.extend(told);
         diagnostic::sort(&mut self.diagnostics);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{Role, read_file};
+
+    fn places(texts: &[&str]) -> Vec<(Code, String, usize, usize)> {
+        let read = |(index, text): (usize, &&str)| {
+            let role = if index == 0 { Role::Root } else { Role::Included };
+            Arc::new(read_file(&format!("{index}.yaml"), text.as_bytes(), role))
+        };
+        let files = texts.iter().enumerate().map(read).collect();
+        let problems = assemble(files, &Context::offline()).diagnostics;
+        problems.into_iter().map(|found| (found.code, found.file, found.line, found.column)).collect()
+    }
+
+    #[test]
+    fn a_mistake_in_a_declaration_does_not_hide_that_there_are_two() {
+        let text = "version: 1\naccount: a\nclusters:\n- {name: x, protect: 1}\n- {name: x}\n";
+        let root = || "0.yaml".to_owned();
+        let expected = [(Code::WrongType, root(), 4, 22), (Code::DuplicateName, root(), 5, 10)];
+        assert_eq!(places(&[text]), expected);
+    }
+
+    #[test]
+    fn a_provider_configuration_declared_twice_is_told_at_its_second_place() {
+        let texts =
+            ["version: 1\naccount: a\nprovider_configs: {x: {}}\n", "provider_configs: [{name: x}]\n"];
+        assert_eq!(places(&texts), [(Code::DuplicateName, "1.yaml".to_owned(), 1, 27)]);
     }
 }

@@ -12,7 +12,9 @@ use crate::resource::{
     AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec, Kind,
     ModuleSpec, NetworkSpec, NodeSpec, PeerSpec, ResourceKey, Spec, TemplateSpec, VirtualIpSpec,
 };
-use crate::shape::{Beside, Canonical, Decoder, Description, Record, Settings, Shape, Unknown, record};
+use crate::shape::{
+    Beside, Canonical, Decoder, Description, Record, Segment, Settings, Shape, Unknown, record,
+};
 use crate::value::{Hostname, Name, quoted};
 use crate::yaml::{self, NodeRef};
 
@@ -48,7 +50,7 @@ pub struct FileManifest {
     /// The resources it declares, in the order of the file.
     pub declarations: Vec<Declaration>,
     /// Resources whose fields are wrong: declared, so that references to them are not reported too.
-    pub unsound: Vec<ResourceKey>,
+    pub unsound: Vec<(ResourceKey, Origin)>,
     /// Provider configurations, which are shown and never applied.
     pub provider_configs: Vec<ProviderConfig>,
     /// Everything wrong with the file by itself.
@@ -75,6 +77,8 @@ pub struct ProviderConfig {
     pub name: String,
     /// Its fields. Secrets were refused.
     pub settings: Settings,
+    /// Where in the file.
+    pub origin: Origin,
 }
 
 record! {
@@ -284,7 +288,10 @@ pub fn read_file(path: &str, bytes: &[u8], role: Role) -> FileManifest {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            manifest.diagnostics.push(encoding_problem(path, bytes, error.valid_up_to()));
+            // What can be read is kept, so that the problem has a text to be shown in.
+            let readable = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+            manifest.diagnostics.push(encoding_problem(path, readable, bytes[error.valid_up_to()]));
+            manifest.text = Arc::from(readable);
             return manifest;
         }
     };
@@ -297,11 +304,11 @@ pub fn read_file(path: &str, bytes: &[u8], role: Role) -> FileManifest {
     manifest
 }
 
-fn encoding_problem(path: &str, bytes: &[u8], valid: usize) -> Diagnostic {
-    let before = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
-    let message = format!("byte 0x{:02X} is not valid UTF-8", bytes[valid]);
-    let finding = Finding::new(Code::YamlEncoding, valid..valid, message).help("save the file as UTF-8");
-    LineIndex::new(before).place(path, finding)
+fn encoding_problem(path: &str, readable: &str, byte: u8) -> Diagnostic {
+    let end = readable.len();
+    let message = format!("byte 0x{byte:02X} is not valid UTF-8");
+    let finding = Finding::new(Code::YamlEncoding, end..end, message).help("save the file as UTF-8");
+    LineIndex::new(readable).place(path, finding)
 }
 
 fn read_text(text: &str, role: Role, manifest: &mut FileManifest) -> Vec<Finding> {
@@ -324,11 +331,17 @@ fn check_header<'t>(file: &FleetFile, root: NodeRef<'t>, role: Role, decoder: &m
                 decoder.missing_key(root, key);
             }
         }
-    } else if file.include.0.is_some()
-        && let Some(key) = root.key("include")
+        if file.account.0.as_deref() == Some("")
+            && let Some(account) = root.get("account")
+        {
+            let finding = Finding::new(Code::BadValue, account.span(), "the account has no name");
+            decoder.report_within(Segment::Key("account"), finding.help("write the account's id or name"));
+        }
+    } else if let Some(key) = root.key("include")
+        && root.get("include").is_some_and(|value| !value.is_null())
     {
         let finding = Finding::new(Code::IncludeNested, key.span(), "an included file cannot include others");
-        decoder.report(finding.help("list the files in fleet.yaml"));
+        decoder.report_within(Segment::Key("include"), finding.help("list the files in fleet.yaml"));
     }
 }
 
@@ -353,7 +366,10 @@ fn take(file: FleetFile, manifest: &mut FileManifest) {
         .provider_configs
         .entries
         .into_iter()
-        .filter_map(|entry| Some(ProviderConfig { name: entry.name, settings: entry.value? }))
+        .filter_map(|entry| {
+            let origin = Origin::of_entry(&["provider_configs"], entry.slot);
+            Some(ProviderConfig { name: entry.name, settings: entry.value?, origin })
+        })
         .collect();
 }
 
@@ -392,6 +408,41 @@ fn declare(key: ResourceKey, spec: Option<Spec>, origin: Origin, manifest: &mut 
             let digest = spec.digest();
             manifest.declarations.push(Declaration { key, spec: Arc::new(spec), digest, origin });
         }
-        None => manifest.unsound.push(key),
+        None => manifest.unsound.push((key, origin)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_byte_that_is_not_utf8_lies_inside_the_text_that_is_kept() {
+        let manifest = read_file("fleet.yaml", b"version: 1\naccount: caf\xe9\n", Role::Root);
+        let [problem] = manifest.diagnostics.as_slice() else { panic!("{:?}", manifest.diagnostics) };
+        assert_eq!((problem.code, problem.line, problem.column), (Code::YamlEncoding, 2, 13));
+        assert_eq!(manifest.text.as_ref(), "version: 1\naccount: caf");
+        assert_eq!(problem.span, 23..23);
+    }
+
+    fn problems(text: &str, role: Role) -> Vec<(Code, String)> {
+        let manifest = read_file("fleet.yaml", text.as_bytes(), role);
+        manifest.diagnostics.into_iter().map(|problem| (problem.code, problem.path)).collect()
+    }
+
+    #[test]
+    fn an_included_file_cannot_include_even_with_a_bad_pattern() {
+        let include = "include".to_owned();
+        assert_eq!(problems("include: [a.yaml]\n", Role::Included), [(Code::IncludeNested, include.clone())]);
+        let expected = [(Code::IncludePattern, "include[0]".to_owned()), (Code::IncludeNested, include)];
+        assert_eq!(problems("include: [../a.yaml]\n", Role::Included), expected);
+        assert_eq!(problems("include:\n", Role::Included), []);
+    }
+
+    #[test]
+    fn an_account_has_a_name_and_a_number_beyond_64_bits_is_out_of_range() {
+        let text = "version: 1\naccount: ''\nmodules: {m: {priority: 9223372036854775808}}\n";
+        let bad = |path: &str| (Code::BadValue, path.to_owned());
+        assert_eq!(problems(text, Role::Root), [bad("modules.m.priority"), bad("account")]);
     }
 }

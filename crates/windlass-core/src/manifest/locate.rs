@@ -10,12 +10,13 @@ use std::sync::Arc;
 use super::file::FileManifest;
 use super::section::Slot;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
-use crate::resource::{At, Kind, ResourceKey, member_name};
-use crate::shape::{Segment, path_text};
+use crate::resource::{At, member_name};
+use crate::shape::{Segment, TextValue as _, path_text};
+use crate::value::Cidr;
 use crate::yaml::{self, Content, NodeRef, Tree};
 
-/// How a declaration is addressed in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a declaration is addressed in its file. In one section the order is that of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     section: &'static [&'static str],
     slot: Slot,
@@ -35,7 +36,7 @@ impl Origin {
 /// A part of a declaration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part<'k> {
-    pub(super) key: &'k ResourceKey,
+    pub(super) name: &'k str,
     pub(super) origin: Origin,
     pub(super) at: At,
     /// What the part says, which finds items of lists whose order means nothing.
@@ -98,14 +99,14 @@ impl<'f> FilePlaces<'f> {
             walk.key(section);
         }
         let (outer, inner) = match part.origin.member {
-            Some(_) => member_name(&part.key.name),
-            None => (part.key.name.as_str(), ""),
+            Some(_) => member_name(part.name),
+            None => (part.name, ""),
         };
-        let outer_kind = if part.origin.member.is_some() { Kind::Network } else { part.key.kind };
-        walk.slot(part.origin.slot, outer, name_key(outer_kind), &mut self.indexes);
+        let name_key = if part.origin.section == ["nodes"] { "hostname" } else { "name" };
+        walk.slot(part.origin.slot, outer, name_key, &mut self.indexes);
         if let Some((list, slot)) = part.origin.member {
             walk.key(list);
-            walk.slot(slot, inner, name_key(part.key.kind), &mut self.indexes);
+            walk.slot(slot, inner, if list == "peers" { "host" } else { "name" }, &mut self.indexes);
         }
         match part.at {
             At::Name => {}
@@ -114,6 +115,10 @@ impl<'f> FilePlaces<'f> {
             At::ItemField(field, index, inner) => {
                 walk.item(field, index, part.text);
                 walk.key(inner);
+            }
+            At::Inside(field, key) => {
+                walk.key(field);
+                walk.inside(key, part.text);
             }
         }
         Found { path: path_text(walk.segments.iter().copied()), span: walk.span }
@@ -142,21 +147,13 @@ impl<'f> FilePlaces<'f> {
     }
 }
 
-fn name_key(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Node => "hostname",
-        Kind::Peer => "host",
-        _ => "name",
-    }
-}
-
 struct Walk<'f, 'k> {
     node: NodeRef<'f>,
     span: Range<usize>,
     segments: Vec<Segment<'k>>,
 }
 
-impl<'f, 'k> Walk<'f, 'k> {
+impl<'f: 'k, 'k> Walk<'f, 'k> {
     fn step(&mut self, segment: Segment<'k>, node: NodeRef<'f>, place: NodeRef<'f>) {
         self.node = node;
         self.span = place.span();
@@ -203,11 +200,49 @@ impl<'f, 'k> Walk<'f, 'k> {
     fn item(&mut self, field: &'k str, index: usize, text: &str) {
         self.key(field);
         let Content::Sequence(items) = self.node.content() else { return };
-        let says = |node: NodeRef<'_>| {
-            node.scalar_text().is_some_and(|found| found == text || found.split('@').next() == Some(text))
-        };
+        let says = |node: NodeRef<'_>| node.scalar_text().is_some_and(|found| means(found, text));
         self.index(items.clone().position(says).unwrap_or(index));
     }
+
+    /// Steps to the first value under `key` that says `text`, however deep, or stays where it is.
+    fn inside(&mut self, key: &str, text: &str) {
+        let mut way = Vec::new();
+        if let Some(found) = search(self.node, None, (key, text), &mut way) {
+            self.node = found;
+            self.span = found.span();
+            self.segments.extend(way.into_iter().rev());
+        }
+    }
+}
+
+/// Whether an item of a list is the one that is looked for: pins are known by their module, networks in any spelling.
+fn means(found: &str, text: &str) -> bool {
+    found == text
+        || found.split('@').next() == Some(text)
+        || Cidr::read(found).is_ok_and(|network| network.to_string() == text)
+}
+
+/// The first scalar that says `text` with `key` as the nearest key above it, and the way to it, innermost first.
+fn search<'f>(
+    node: NodeRef<'f>,
+    above: Option<&str>,
+    (key, text): (&str, &str),
+    way: &mut Vec<Segment<'f>>,
+) -> Option<NodeRef<'f>> {
+    let (segment, found) = match node.content() {
+        Content::Scalar(_) => {
+            return (above == Some(key) && node.scalar_text() == Some(text)).then_some(node);
+        }
+        Content::Sequence(items) => items.enumerate().find_map(|(index, item)| {
+            Some((Segment::Index(index), search(item, above, (key, text), way)?))
+        })?,
+        Content::Mapping(mut entries) => entries.find_map(|(name, value)| {
+            let name = name.scalar_text()?;
+            Some((Segment::Key(name), search(value, Some(name), (key, text), way)?))
+        })?,
+    };
+    way.push(segment);
+    Some(found)
 }
 
 fn index_of(node: NodeRef<'_>) -> KeyIndex<'_> {

@@ -13,7 +13,7 @@ mod locate;
 mod memo;
 mod section;
 
-pub use assemble::{Context, Fleet, assemble};
+pub use assemble::{Context, Fleet, NeededPath, assemble};
 pub use file::{Declaration, FileManifest, FleetFile, ProviderConfig, Role, SourceFile, read_file};
 pub use include::{IncludePattern, select_includes};
 pub use locate::Origin;

@@ -22,7 +22,7 @@ pub trait SectionItem: Sized {
 }
 
 /// How an entry is addressed in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
     /// In the map form, by its own name.
     Key,

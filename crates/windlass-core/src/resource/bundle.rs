@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{At, Kind, LabelSelector, Reference, ResourceSpec};
-use crate::secret;
-use crate::shape::{Decoder, Segment, Settings, choice, record};
+use crate::shape::{Decoder, Settings, choice, record};
 use crate::value::{HttpsUrl, Name, Namespace, RepositoryPath, Share, Timeout, VariableName};
 use crate::yaml::NodeRef;
 
@@ -48,14 +47,6 @@ record! {
 
 impl BundleSpec {
     fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
-        for (key, value) in node.get("substitute").and_then(NodeRef::entries).into_iter().flatten() {
-            let name = key.scalar_text().unwrap_or_default();
-            if secret::looks_secret(name) && value.scalar_text().is_some_and(secret::is_literal) {
-                decoder.within(Segment::Key("substitute"), |decoder| {
-                    decoder.report_within(Segment::Key(name), secret::suspected_finding(value.span(), name));
-                });
-            }
-        }
         decoder.exactly_one(node, &[("path", self.path.is_some()), ("chart", self.chart.is_some())])
     }
 }
@@ -174,12 +165,15 @@ impl ResourceSpec for BundleSpec {
         }
         for cluster in self.rollout.iter().flat_map(|rollout| &rollout.waves).flat_map(|wave| &wave.clusters)
         {
-            visit(Reference::new(Kind::Cluster, cluster.as_str(), At::Field("rollout")));
+            visit(Reference::new(Kind::Cluster, cluster.as_str(), At::Inside("rollout", "clusters")));
         }
     }
 
-    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath)) {
-        self.path.iter().chain(self.chart.iter().flat_map(|chart| &chart.values_files)).for_each(visit);
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
+        self.path.iter().for_each(|path| visit(path, At::Field("path")));
+        for path in self.chart.iter().flat_map(|chart| &chart.values_files) {
+            visit(path, At::Inside("chart", "values_files"));
+        }
     }
 
     fn is_protected(&self) -> bool {

@@ -41,8 +41,8 @@ pub trait ResourceSpec: Record {
     /// Calls `visit` for each resource this one needs. `name` is the resource's own name.
     fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>));
 
-    /// Calls `visit` for each path of the repository that must exist for this resource.
-    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath)) {
+    /// Calls `visit` for each path of the repository that must exist for this resource, and which part says so.
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
         let _ = visit;
     }
 
@@ -78,6 +78,8 @@ pub enum At {
     Item(&'static str, usize),
     /// A field of an item of a list field.
     ItemField(&'static str, usize, &'static str),
+    /// Somewhere inside a field: a value, or an item of a list, under this key.
+    Inside(&'static str, &'static str),
 }
 
 macro_rules! kinds {
@@ -126,7 +128,7 @@ macro_rules! kinds {
             }
 
             /// Calls `visit` for each path of the repository that must exist for this resource.
-            pub fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath)) {
+            pub fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
                 match self { $(Spec::$kind(spec) => spec.repository_paths(visit)),* }
             }
 

@@ -117,12 +117,12 @@ impl ResourceSpec for ModuleSpec {
         }
     }
 
-    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath)) {
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
         self.host
             .iter()
             .flat_map(|host| host.files.values())
             .filter_map(|file| file.source.as_ref())
-            .for_each(visit);
+            .for_each(|source| visit(source, At::Inside("host", "source")));
     }
 
     fn is_protected(&self) -> bool {

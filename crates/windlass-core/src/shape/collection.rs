@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Canonical, Decoder, Description, Segment, Shape, TextValue};
 use crate::diagnostic::{Code, Finding};
+use crate::value::quoted;
 use crate::yaml::{Content, NodeRef, Scalar};
 
 impl Shape for String {
@@ -52,6 +53,12 @@ impl<const MIN: i64, const MAX: i64> Shape for Bounded<MIN, MAX> {
             Content::Scalar(Scalar::Int(value)) if (MIN..=MAX).contains(&value) => Some(Bounded(value)),
             Content::Scalar(Scalar::Int(value)) => {
                 let message = format!("{value} is out of range");
+                let help = format!("use a whole number from {MIN} to {MAX}");
+                decoder.report(Finding::new(Code::BadValue, node.span(), message).help(help));
+                None
+            }
+            Content::Scalar(Scalar::Unrepresentable(text)) => {
+                let message = format!("{} is out of range", quoted(text));
                 let help = format!("use a whole number from {MIN} to {MAX}");
                 decoder.report(Finding::new(Code::BadValue, node.span(), message).help(help));
                 None
@@ -162,6 +169,7 @@ impl<K: TextValue + Ord, V: Shape> Shape for BTreeMap<K, V> {
                         None
                     }
                 };
+                decoder.look_for_secret(text, value);
                 let read_value = V::decode(value, decoder);
                 sound &= read_key.is_some() && read_value.is_some();
                 if let (Some(key), Some(value)) = (read_key, read_value) {

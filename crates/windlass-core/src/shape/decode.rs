@@ -47,13 +47,23 @@ impl<'t> Decoder<'t> {
         value
     }
 
-    /// Whether what is being read stands under a key that looks like a secret, so that its value must not be told.
-    pub fn is_in_secret(&self) -> bool {
-        self.path.iter().any(|segment| matches!(segment, Segment::Key(key) if secret::looks_secret(key)))
+    /// A value as a message may show it: not at all under a key that looks like a secret.
+    pub fn shown(&self, text: &str) -> String {
+        let key = self.path.iter().rev().find_map(|segment| match segment {
+            Segment::Key(key) => Some(*key),
+            Segment::Index(_) => None,
+        });
+        if key.is_some_and(secret::looks_secret) { secret::HIDDEN.to_owned() } else { quoted(text) }
     }
 
-    /// Reports a literal value under a key that looks like a secret.
-    pub fn secret_found(&mut self, value: NodeRef<'t>, key: &str) {
+    /// Reports the value under a key if the key looks like that of a secret and the value is one.
+    pub fn look_for_secret(&mut self, key: &str, value: NodeRef<'t>) {
+        if secret::looks_secret(key) && holds_literal(value) {
+            self.secret_found(value, key);
+        }
+    }
+
+    fn secret_found(&mut self, value: NodeRef<'t>, key: &str) {
         self.report(match self.refuse_secrets {
             true => secret::inline_finding(value.span(), &quoted(key)),
             false => secret::suspected_finding(value.span(), key),
@@ -201,6 +211,16 @@ impl<'t> Decoder<'t> {
             Some(near) => format!("did you mean `{near}`? Allowed: {allowed}"),
             None => format!("allowed: {allowed}"),
         }));
+    }
+}
+
+/// Whether a value, or anything inside it, is written out rather than referred to. Switches are not secrets.
+fn holds_literal(node: NodeRef<'_>) -> bool {
+    match node.content() {
+        Content::Scalar(Scalar::Null | Scalar::Bool(_)) => false,
+        Content::Scalar(_) => node.scalar_text().is_some_and(secret::is_literal),
+        Content::Sequence(mut items) => items.any(holds_literal),
+        Content::Mapping(mut entries) => entries.any(|(_, value)| holds_literal(value)),
     }
 }
 

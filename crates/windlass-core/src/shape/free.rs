@@ -6,8 +6,6 @@ use serde_json::{Map, Number, Value};
 
 use super::{Canonical, Decoder, Description, Segment, Shape};
 use crate::diagnostic::{Code, Finding};
-use crate::secret;
-use crate::value::quoted;
 use crate::yaml::{Content, NodeRef, Scalar};
 
 /// A map of plain values under names of the user's choosing. Secrets are looked for and reported.
@@ -55,11 +53,8 @@ fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Valu
             Some(Number::from_f64(value).map_or(Value::Null, Value::Number))
         }
         Content::Scalar(Scalar::Unrepresentable(text)) => {
-            let shown = match decoder.is_in_secret() {
-                true => "this number".to_owned(),
-                false => format!("the number {}", quoted(text)),
-            };
-            let finding = Finding::new(Code::BadValue, node.span(), format!("{shown} cannot be held"));
+            let message = format!("the number {} cannot be held", decoder.shown(text));
+            let finding = Finding::new(Code::BadValue, node.span(), message);
             decoder.report(finding.help("use a finite number of at most 64 bits, or put it in quotes"));
             None
         }
@@ -77,9 +72,7 @@ fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Valu
             for (key, value) in entries {
                 let text = key.scalar_text().unwrap_or_default();
                 decoder.within(Segment::Key(text), |decoder| {
-                    if secret::looks_secret(text) && holds_literal(value) {
-                        decoder.secret_found(value, text);
-                    }
+                    decoder.look_for_secret(text, value);
                     match decode_value(value, decoder) {
                         Some(value) => {
                             map.insert(text.to_owned(), value);
@@ -90,15 +83,5 @@ fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Valu
             }
             sound.then_some(Value::Object(map))
         }
-    }
-}
-
-/// Whether a value, or anything inside it, is written out rather than referred to. Switches are not secrets.
-fn holds_literal(node: NodeRef<'_>) -> bool {
-    match node.content() {
-        Content::Scalar(Scalar::Null | Scalar::Bool(_)) => false,
-        Content::Scalar(_) => node.scalar_text().is_some_and(secret::is_literal),
-        Content::Sequence(mut items) => items.any(holds_literal),
-        Content::Mapping(mut entries) => entries.any(|(_, value)| holds_literal(value)),
     }
 }

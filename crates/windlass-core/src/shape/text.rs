@@ -4,6 +4,8 @@ use std::fmt::Display;
 
 use super::{Canonical, Decoder, Description, Shape};
 use crate::diagnostic::Code;
+use crate::secret;
+use crate::value::quoted;
 use crate::yaml::NodeRef;
 
 /// Why a text was not accepted.
@@ -51,7 +53,12 @@ impl<T: TextValue> Shape for T {
         let text = decoder.text(node)?;
         match T::read(text) {
             Ok(value) => Some(value),
-            Err(complaint) => {
+            Err(_) if secret::is_private_key(text) => {
+                decoder.report(secret::inline_finding(node.span(), "a private key"));
+                None
+            }
+            Err(mut complaint) => {
+                complaint.message = complaint.message.replace(&quoted(text), &decoder.shown(text));
                 decoder.complain(node, complaint);
                 None
             }

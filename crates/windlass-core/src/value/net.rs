@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::{checked_text, quoted};
+use crate::secret;
 use crate::shape::{Complaint, TextValue};
 
 /// A network in CIDR notation, without host bits.
@@ -124,18 +125,18 @@ checked_text! {
 }
 
 fn check_url(text: &str) -> Result<(), Complaint> {
+    if secret::without_secrets(text) != text {
+        // The text is not repeated: it holds a credential.
+        return Err(
+            Complaint::value("the URL contains credentials").help("keep them in Vault, not in the URL")
+        );
+    }
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("oci://"));
     let Some(rest) = rest else {
         return Err(Complaint::value(format!("{} is not an https URL", quoted(text)))
             .help("begin with `https://` (or `oci://` for a chart registry)"));
     };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if host.contains('@') {
-        // The text is not repeated: it holds a credential.
-        return Err(
-            Complaint::value("the URL contains credentials").help("keep them in Vault, not in the URL")
-        );
-    }
     let ends_well = !host.is_empty() && !host.starts_with('-');
     if !ends_well || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err(Complaint::value(format!("{} is not an https URL", quoted(text)))
@@ -182,6 +183,8 @@ mod tests {
     #[test]
     fn urls_with_credentials_are_refused_without_repeating_them() {
         let complaint = HttpsUrl::read("https://user:hunter2@example.com").unwrap_err();
+        assert!(!format!("{complaint:?}").contains("hunter2"));
+        let complaint = HttpsUrl::read("http://user:hunter2@example.com").unwrap_err();
         assert!(!format!("{complaint:?}").contains("hunter2"));
         assert!(HttpsUrl::read("http://example.com").is_err());
         assert!(HttpsUrl::read("oci://registry.example.com/charts").is_ok());

@@ -9,6 +9,7 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, Stru
 use super::tree::{Node, Stored, Style, Tree};
 use super::{MAX_DEPTH, MAX_EXPANDED_NODES, MAX_FILE_BYTES};
 use crate::diagnostic::{Code, Finding, MAX_FINDINGS};
+use crate::value::quoted;
 
 /// So many bytes of text count as one value when aliases are followed.
 const TEXT_PER_NODE: usize = 16;
@@ -31,7 +32,7 @@ pub(super) fn parse_watched<'s>(
     if let Err(finding) = check_text(text) {
         return (None, vec![finding]);
     }
-    let mut builder = Builder::default();
+    let mut builder = Builder { text, ..Builder::default() };
     let mut parser = Parser::new_from_str_with_options(text, options);
     let outcome = loop {
         match parser.next() {
@@ -70,18 +71,31 @@ fn check_text(text: &str) -> Result<(), Finding> {
         return Err(Finding::new(Code::FileTooLarge, 0..0, message)
             .help("look for committed binary data, or split the fleet into files and `include` them"));
     }
-    let is_forbidden = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || *byte == 0x7f;
-    if let Some(position) = text.bytes().position(|byte| is_forbidden(&byte)) {
-        let byte = text.as_bytes()[position];
-        let message = format!("control character U+{byte:04X} in the file");
-        return Err(Finding::new(Code::YamlControlCharacter, position..position + 1, message)
+    if let Some(position) = text.bytes().enumerate().position(|(at, byte)| is_forbidden(text, at, byte)) {
+        let c = text[position..].chars().next().unwrap_or_default();
+        let message = format!("control character U+{:04X} in the file", u32::from(c));
+        return Err(Finding::new(Code::YamlControlCharacter, position..position + c.len_utf8(), message)
             .help("remove it; in a double-quoted text write it as an escape such as \"\\x1b\""));
     }
     Ok(())
 }
 
+/// Control characters of ASCII and of Latin-1, which terminals obey as well; those that end lines and tabs are fine.
+fn is_forbidden(text: &str, at: usize, byte: u8) -> bool {
+    match byte {
+        b'\t' | b'\n' | b'\r' => false,
+        0..0x20 | 0x7f => true,
+        0xc2 => matches!(text.as_bytes().get(at + 1), Some(0x80..=0x84 | 0x86..=0x9f)),
+        _ => false,
+    }
+}
+
 fn syntax_finding(text: &str, error: &ScanError) -> Finding {
     let position = error.marker().byte_offset().unwrap_or(0).min(text.len());
+    let position = match error.kind() {
+        ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation => first_tab(text, position),
+        _ => position,
+    };
     let span = position..(position + 1).min(text.len()).max(position);
     match error.kind() {
         ErrorKind::RecursionLimitExceeded => depth_finding(span),
@@ -96,6 +110,12 @@ fn syntax_finding(text: &str, error: &ScanError) -> Finding {
             }
         }
     }
+}
+
+/// The tab that the parser stumbled over; it tells the place after it.
+fn first_tab(text: &str, position: usize) -> usize {
+    let line_start = text[..position].rfind(['\n', '\r']).map_or(0, |found| found + 1);
+    text[line_start..position].find('\t').map_or(position, |found| line_start + found)
 }
 
 fn syntax_help(text: &str, position: usize, kind: &ErrorKind) -> Option<&'static str> {
@@ -125,8 +145,15 @@ fn depth_finding(span: Range<usize>) -> Finding {
 }
 
 fn expansion_finding(span: Range<usize>) -> Finding {
-    Finding::new(Code::YamlAlias, span, "aliases expand this value into more than 1,000,000 values")
-        .help("write the values out; a fleet does not need aliases of aliases")
+    let message = "aliases expand this value into more than 1,000,000 values";
+    Finding::new(Code::YamlAlias, span, message)
+        .help("write the values out; a fleet of this size does not need aliases of aliases")
+}
+
+fn bad_merge_finding(node: &Node<'_>) -> Finding {
+    let span = node.start as usize..node.end as usize;
+    Finding::new(Code::WrongType, span, "`<<` merges maps and nothing else")
+        .help("refer to an anchored map: `<<: *defaults`, or to several: `<<: [*first, *second]`")
 }
 
 fn custom_tag_finding(span: Range<usize>, what: &str) -> Finding {
@@ -142,7 +169,10 @@ struct Builder<'s> {
     open: Vec<Frame>,
     /// Children of all open collections, innermost last.
     pending: Vec<u32>,
+    text: &'s str,
     anchors: BTreeMap<usize, u32>,
+    /// How many entries merge keys have copied so far.
+    merged: usize,
     documents: usize,
 }
 
@@ -170,17 +200,17 @@ impl<'s> Builder<'s> {
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let style = scalar_style(style, tag.as_deref(), &range, findings);
+                let style = self.scalar_style(style, tag.as_deref(), &range, findings);
                 // Text counts too: an alias of a long text, used often, must not become a large fleet.
                 let weight = 1_u32.saturating_add(offset(text.len() / TEXT_PER_NODE));
                 self.add(Stored::Scalar(text, style), range, weight, anchor)?;
             }
             Event::SequenceStart(style, anchor, tag) => {
-                refuse_custom_tag(tag.as_deref(), "seq", &range, findings);
+                self.refuse_custom_tag(tag.as_deref(), "seq", &range, findings);
                 self.open(false, style, anchor, range)?;
             }
             Event::MappingStart(style, anchor, tag) => {
-                refuse_custom_tag(tag.as_deref(), "map", &range, findings);
+                self.refuse_custom_tag(tag.as_deref(), "map", &range, findings);
                 self.open(true, style, anchor, range)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(range, findings)?,
@@ -223,7 +253,16 @@ impl<'s> Builder<'s> {
         let children: Vec<u32> = self.pending.drain(frame.first_child..).collect();
         let last_end = children.last().map_or(frame.start, |last| self.tree.nodes[*last as usize].end);
         let end = if frame.style == Style::Flow { range.end } else { last_end as usize };
-        let children = if frame.is_mapping { self.check_entries(&children, findings) } else { children };
+        let children = if frame.is_mapping {
+            let kept = self.check_entries(&children, findings);
+            self.merged += kept.len().saturating_sub(children.len());
+            kept
+        } else {
+            children
+        };
+        if self.merged > MAX_EXPANDED_NODES as usize {
+            return Err(expansion_finding(frame.start as usize..end.max(frame.start as usize)));
+        }
         let weight =
             children.iter().fold(1_u32, |sum, child| sum.saturating_add(self.weights[*child as usize]));
         let first = offset(self.tree.children.len());
@@ -263,7 +302,7 @@ impl<'s> Builder<'s> {
     /// Keeps the first of doubled keys, refuses keys that are not text, and follows merge keys (`<<`).
     fn check_entries(&self, children: &[u32], findings: &mut Vec<Finding>) -> Vec<u32> {
         let mut kept = Vec::with_capacity(children.len());
-        let mut merged = Vec::new();
+        let mut merged = None;
         let mut seen = Keys::for_entries(children.len() / 2);
         for entry in children.chunks_exact(2) {
             let key = &self.tree.nodes[entry[0] as usize];
@@ -276,9 +315,10 @@ impl<'s> Builder<'s> {
                 );
                 continue;
             };
-            if text == "<<" && *style == Style::Plain {
-                merged.push(entry[1]);
-            } else if seen.insert(text) {
+            let is_merge = text == "<<" && *style == Style::Plain;
+            if is_merge && merged.is_none() {
+                merged = Some(entry[1]);
+            } else if !is_merge && seen.insert(text) {
                 kept.extend_from_slice(entry);
             } else {
                 tell(
@@ -286,13 +326,13 @@ impl<'s> Builder<'s> {
                     Finding::new(
                         Code::YamlDuplicateKey,
                         span,
-                        format!("the key `{text}` stands twice in this map"),
+                        format!("the key {} stands twice in this map", quoted(text)),
                     )
                     .help("keep one of the two"),
                 );
             }
         }
-        for value in merged {
+        if let Some(value) = merged {
             self.merge(value, &mut kept, &mut seen, findings);
         }
         kept
@@ -319,20 +359,13 @@ impl<'s> Builder<'s> {
             // A list of maps: earlier ones win. Lists inside are not followed, so this ends.
             Stored::Sequence(_, range) => {
                 for item in &self.tree.children[range.start as usize..range.end as usize] {
-                    if matches!(self.tree.nodes[*item as usize].content, Stored::Mapping(..)) {
-                        self.merge(*item, kept, seen, findings);
+                    match &self.tree.nodes[*item as usize] {
+                        Node { content: Stored::Mapping(..), .. } => self.merge(*item, kept, seen, findings),
+                        node => findings.push(bad_merge_finding(node)),
                     }
                 }
             }
-            Stored::Scalar(..) => tell(
-                findings,
-                Finding::new(
-                    Code::WrongType,
-                    node.start as usize..node.end as usize,
-                    "`<<` merges a map, not a single value",
-                )
-                .help("refer to an anchored map: `<<: *defaults`"),
-            ),
+            Stored::Scalar(..) => tell(findings, bad_merge_finding(node)),
         }
     }
 
@@ -380,33 +413,65 @@ impl<'b> Keys<'b> {
     }
 }
 
-fn scalar_style(
-    style: ScalarStyle,
-    tag: Option<&Tag>,
-    range: &Range<usize>,
-    findings: &mut Vec<Finding>,
-) -> Style {
-    match tag {
-        None if style == ScalarStyle::Plain => Style::Plain,
-        None => Style::Text,
-        Some(tag) if tag.is_yaml_core_schema_tag("str") => Style::Text,
-        Some(tag)
-            if ["int", "float", "bool", "null"].iter().any(|name| tag.is_yaml_core_schema_tag(name)) =>
-        {
-            Style::Plain
+impl Builder<'_> {
+    fn scalar_style(
+        &self,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        range: &Range<usize>,
+        findings: &mut Vec<Finding>,
+    ) -> Style {
+        match tag {
+            None if style == ScalarStyle::Plain => Style::Plain,
+            None => Style::Text,
+            Some(tag) if tag.is_yaml_core_schema_tag("str") => Style::Text,
+            Some(tag)
+                if ["int", "float", "bool", "null"].iter().any(|name| tag.is_yaml_core_schema_tag(name)) =>
+            {
+                Style::Plain
+            }
+            Some(tag) => {
+                tell(findings, self.tag_finding(tag, range));
+                Style::Text
+            }
         }
-        Some(tag) => {
-            tell(findings, custom_tag_finding(range.clone(), &format!("the tag `{tag}`")));
-            Style::Text
+    }
+
+    fn refuse_custom_tag(
+        &self,
+        tag: Option<&Tag>,
+        allowed: &str,
+        range: &Range<usize>,
+        findings: &mut Vec<Finding>,
+    ) {
+        if let Some(tag) = tag
+            && !tag.is_yaml_core_schema_tag(allowed)
+        {
+            tell(findings, self.tag_finding(tag, range));
+        }
+    }
+
+    fn tag_finding(&self, tag: &Tag, value: &Range<usize>) -> Finding {
+        match tag_before(self.text, value.start) {
+            Some(place) => {
+                custom_tag_finding(place.clone(), &format!("the tag {}", quoted(&self.text[place])))
+            }
+            None => custom_tag_finding(value.clone(), &format!("the tag {}", quoted(&tag.to_string()))),
         }
     }
 }
 
-fn refuse_custom_tag(tag: Option<&Tag>, allowed: &str, range: &Range<usize>, findings: &mut Vec<Finding>) {
-    if let Some(tag) = tag
-        && !tag.is_yaml_core_schema_tag(allowed)
-    {
-        tell(findings, custom_tag_finding(range.clone(), &format!("the tag `{tag}`")));
+/// Where the tag of a value stands: the parser tells the value's place alone.
+fn tag_before(text: &str, value: usize) -> Option<Range<usize>> {
+    let mut before = text.get(..value)?.trim_end();
+    loop {
+        let start = before.rfind([' ', '\t', '\n', '\r', '[', '{', ',']).map_or(0, |found| found + 1);
+        match before.as_bytes().get(start) {
+            Some(b'!') => return Some(start..before.len()),
+            // An anchor may stand between the tag and the value.
+            Some(b'&') => before = before[..start].trim_end(),
+            _ => return None,
+        }
     }
 }
 
@@ -419,4 +484,45 @@ fn tell(findings: &mut Vec<Finding>, finding: Finding) {
 /// Positions fit 32 bits because files are at most 1 MiB, and so do node counts.
 fn offset(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(text: &str) -> Vec<(Code, &str)> {
+        parse(text).1.into_iter().map(|finding| (finding.code, &text[finding.span])).collect()
+    }
+
+    #[test]
+    fn merging_one_map_again_and_again_is_bounded() {
+        let keys: Vec<String> = (0..2_000).map(|key| format!("k{key}")).collect();
+        let text = format!("a: &a {{{}}}\nb:\n{}", keys.join(","), "- {<<: *a}\n".repeat(2_000));
+        let (tree, findings) = parse(&text);
+        assert!(tree.is_none());
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].code, Code::YamlAlias);
+    }
+
+    #[test]
+    fn a_tag_is_told_at_its_own_place_and_in_its_own_spelling() {
+        let text = "a: !!binary &x aGk=\nb: !!omap\n  - [!ruby/object:Date 2026-11-15]\n? !k c\n: 1\n";
+        let tags = ["!!binary", "!!omap", "!ruby/object:Date", "!k"];
+        assert_eq!(places(text), tags.map(|tag| (Code::YamlTag, tag)));
+        assert!(parse(text).1[0].message.contains("`!!binary`"));
+    }
+
+    #[test]
+    fn tabs_and_control_characters_are_told_where_they_stand() {
+        assert_eq!(places("a:\n\t- b\n"), [(Code::YamlSyntax, "\t")]);
+        assert_eq!(places("a: é\u{9b}31m\n"), [(Code::YamlControlCharacter, "\u{9b}")]);
+        assert_eq!(places("a: \u{85}\u{a0}é\n"), []);
+    }
+
+    #[test]
+    fn a_merge_key_stands_once_and_takes_maps_only() {
+        assert_eq!(places("a: &a {x: 1}\nb: {<<: *a, <<: *a}\n"), [(Code::YamlDuplicateKey, "<<")]);
+        assert_eq!(places("a: {<<: [t, {x: 1}, [u]]}\n"), [(Code::WrongType, "t"), (Code::WrongType, "[u]")]);
+        assert_eq!(places("a: {<<: t}\n"), [(Code::WrongType, "t")]);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use windlass_core::code::Code;
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::manifest::{Context, FLEET_FILE, Fleet, Memo};
 use windlass_core::remark::Remark;
@@ -79,8 +80,10 @@ fn load(tree: &impl Tree, root: &str, prefix: String, context: &Context) -> Load
     let mut memo = Memo::default();
     let FleetFiles { files, problems: unread } = read_fleet(tree, root, &mut memo);
     let mut fleet = memo.read_once(&files, context);
-    if !fleet.has_errors() {
-        FleetFiles::check_paths(tree, &mut fleet);
+    FleetFiles::check_paths(tree, &mut fleet);
+    if !unread.is_empty() {
+        // A pattern may well match one of the files that were refused.
+        fleet.diagnostics.retain(|problem| problem.code != Code::IncludeEmpty);
     }
     let mut problems: Vec<Diagnostic> = unread;
     problems.append(&mut fleet.diagnostics);

@@ -98,21 +98,20 @@ fn excerpt(text: &str, problem: &Diagnostic) -> Excerpt {
     let is_break = |c: char| c == '\n' || c == '\r';
     let start = text[..problem.span.start].rfind(is_break).map_or(0, |found| found + 1);
     let end = text[start..].find(is_break).map_or(text.len(), |found| start + found);
-    let masked = match problem.code {
-        Code::SecretInline | Code::SecretSuspected => {
-            mask_span(&text[start..end], problem.span.start - start)
-        }
-        _ => secret::mask_line(&text[start..end]),
-    };
     let from = problem.span.start - start;
+    let mut masked = secret::mask_excerpt(text, start..end);
+    if matches!(problem.code, Code::SecretInline | Code::SecretSuspected) {
+        mask_from(&mut masked, from);
+    }
     let to = problem.span.end.clamp(problem.span.start, end.max(problem.span.start)) - start;
     Excerpt { text: clean(&masked), span: from..to.max(from) }
 }
 
-/// The line with everything from the secret on replaced.
-fn mask_span(line: &str, from: usize) -> String {
-    let (before, after) = line.split_at(from.min(line.len()));
-    format!("{}{}", secret::mask_line(before), "*".repeat(after.len()))
+/// Replaces everything from the secret on.
+fn mask_from(line: &mut String, from: usize) {
+    let length = line.len();
+    line.truncate(from);
+    line.push_str(&"*".repeat(length.saturating_sub(from)));
 }
 
 /// Prints a plan.

@@ -123,11 +123,12 @@ fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<Remark> {
             let mut spelled: Vec<&str> = circle.iter().map(|number| names[*number]).collect();
             let first = spelled[0];
             spelled.push(first);
+            let next = spelled[1];
             Remark {
                 code: Code::ReferenceCycle,
                 key: ResourceKey::new(kind, first),
-                at: At::Name,
-                text: String::new(),
+                at: at_of(assembly, kind, first, next),
+                text: next.to_owned(),
                 message: format!(
                     "{} refer to one another in a circle: {}",
                     kind.plural(),
@@ -137,4 +138,17 @@ fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<Remark> {
             }
         })
         .collect()
+}
+
+/// Which part of a resource refers to another of its kind.
+fn at_of(assembly: &Assembly, kind: Kind, name: &str, other: &str) -> At {
+    let mut at = At::Name;
+    if let Some(declared) = assembly.desired.resources.get(kind, name) {
+        declared.spec.references(name, &mut |reference| {
+            if reference.kind == kind && reference.name == other {
+                at = reference.at;
+            }
+        });
+    }
+    at
 }

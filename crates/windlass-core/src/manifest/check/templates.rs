@@ -1,22 +1,23 @@
 //! Every template ends up with a platform.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::Known;
 use crate::code::Code;
 use crate::manifest::assemble::Assembly;
 use crate::remark::Remark;
-use crate::resource::{At, Kind, ResourceKey, Spec, TemplateSpec};
+use crate::resource::{At, Kind, ResourceKey, Spec};
 use crate::shape::nearest;
 use crate::value::quoted;
 
 /// Reports templates without a platform and platforms nobody knows.
 pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
     let mut remarks = Vec::new();
+    let mut judged = BTreeMap::new();
     for (name, declared) in assembly.desired.resources.of_kind(Kind::Template) {
         let Spec::Template(template) = declared.spec.as_ref() else { continue };
         let key = ResourceKey::new(Kind::Template, name);
-        if lacks_platform(assembly, template) {
+        if lacks_platform(assembly, name, &mut judged) {
             remarks.push(Remark {
                 code: Code::PlatformMissing,
                 key: key.clone(),
@@ -56,19 +57,26 @@ pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
 }
 
 /// Follows `extends`. A parent that is not in these files, is unsound, or is part of a circle gets the benefit of the
-/// doubt: that is reported elsewhere.
-fn lacks_platform(assembly: &Assembly, template: &TemplateSpec) -> bool {
-    let mut template = template;
-    let mut seen = BTreeSet::new();
-    loop {
-        if template.node_platform.is_some() || template.node_platform_id.is_some() {
-            return false;
+/// doubt: that is reported elsewhere. What is found holds for every template on the way and is kept for them.
+fn lacks_platform<'a>(assembly: &'a Assembly, name: &'a str, judged: &mut BTreeMap<&'a str, bool>) -> bool {
+    let mut way = BTreeSet::new();
+    let mut at = name;
+    let lacks = loop {
+        if let Some(lacks) = judged.get(at) {
+            break *lacks;
         }
-        let Some(parent) = &template.extends else { return true };
-        let declared = assembly.desired.resources.get(Kind::Template, parent.as_str());
-        match declared.map(|declared| declared.spec.as_ref()) {
-            Some(Spec::Template(next)) if seen.insert(parent.as_str()) => template = next,
-            _ => return false,
+        let declared = assembly.desired.resources.get(Kind::Template, at);
+        let Some(Spec::Template(template)) = declared.map(|declared| declared.spec.as_ref()) else {
+            break false;
+        };
+        if !way.insert(at) || template.node_platform.is_some() || template.node_platform_id.is_some() {
+            break false;
         }
-    }
+        match &template.extends {
+            Some(parent) => at = parent.as_str(),
+            None => break true,
+        }
+    };
+    judged.extend(way.into_iter().map(|name| (name, lacks)));
+    lacks
 }
