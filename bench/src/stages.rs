@@ -125,7 +125,7 @@ fn read_all(files: &[SourceFile]) -> Vec<Arc<FileManifest>> {
 }
 
 fn plan_against(desired: &Desired, live: &Live) -> Plan {
-    plan::build(&desired.account, compare(desired, live, &owner()), Confirmation::Missing)
+    plan::build(desired, compare(desired, live, &owner()), Confirmation::Missing)
 }
 
 fn owner() -> Owner {
