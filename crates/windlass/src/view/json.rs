@@ -1,16 +1,18 @@
 //! For machines: stable JSON documents.
 
-use std::io;
+use std::io::{self, Write as _};
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::{Checked, Planned};
 
-/// Prints a document.
-pub(crate) fn document(value: &Value) -> io::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    super::text(&text)
+/// Prints a document as it is made, without holding its text.
+pub(crate) fn document(value: &impl Serialize) -> io::Result<()> {
+    let mut out = io::BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    out.flush()
 }
 
 /// Prints what `validate` found.
@@ -24,12 +26,14 @@ pub(crate) fn problems(checked: &Checked<'_>) -> io::Result<()> {
 
 /// Prints a plan.
 pub(crate) fn plan(planned: &Planned<'_>) -> io::Result<()> {
-    let mut plan = planned.plan.to_json();
-    plan["problems"] = json!(planned.problems);
-    plan["from"] = json!(planned.from);
-    plan["max_proposals_per_tick"] = json!(planned.cap);
-    plan["remaining"] = json!(planned.remaining);
     let names: Vec<&str> = planned.provider_configs.iter().map(|config| config.name.as_str()).collect();
-    plan["informational"] = json!({ "provider_configs": names });
-    document(&plan)
+    let plan = planned.plan.document();
+    document(
+        &plan
+            .with("problems", json!(planned.problems))
+            .with("from", json!(planned.from))
+            .with("max_proposals_per_tick", json!(planned.cap))
+            .with("remaining", json!(planned.remaining))
+            .with("informational", json!({ "provider_configs": names })),
+    )
 }
