@@ -60,7 +60,7 @@ fn as_text<S: serde::Serializer>(key: &ResourceKey, serializer: S) -> Result<S::
 }
 
 /// Takes out the destroys that `protect` forbids, and those of everything a protected resource still needs.
-pub(super) fn refuse_protected(changes: Vec<Change>) -> (Vec<Change>, Vec<Refusal>) {
+pub(super) fn refuse_protected(mut changes: Vec<Change>) -> (Vec<Change>, Vec<Refusal>) {
     let destroyed: ResourceMap<&Change> = changes
         .iter()
         .filter(|change| change.action() == Action::Destroy)
@@ -96,8 +96,8 @@ pub(super) fn refuse_protected(changes: Vec<Change>) -> (Vec<Change>, Vec<Refusa
     let is_refused = |change: &Change| {
         change.action() == Action::Destroy && reasons.contains(change.key.kind, &change.key.name)
     };
-    let allowed = changes.iter().filter(|change| !is_refused(change)).cloned().collect();
-    (allowed, refusals)
+    changes.retain(|change| !is_refused(change));
+    (changes, refusals)
 }
 
 /// Declared resources, changed or not, that refer to something this plan destroys.

@@ -4,26 +4,23 @@
 //! `order.rs` is the only place that orders anything.
 
 mod cap;
+mod document;
 mod explain;
 mod group;
 mod guard;
 mod order;
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
 pub use cap::{Batch, DEFAULT_CAP, Standing, take};
+pub use document::PlanDocument;
 pub use group::{Group, groups};
 pub use guard::{Confirmation, MassDestroy, Refusal};
 
 use crate::desired::Desired;
-use crate::diff::{Action, Cause, Change, Comparison, FieldChange};
-use crate::digest::Digest;
+use crate::diff::{Action, Change, Comparison};
 use crate::remark::Remark;
-use crate::resource::{Kind, ResourceKey};
-
-/// The version of the plan document.
-const PLAN_VERSION: u32 = 1;
+use crate::resource::ResourceKey;
 
 /// What shall be done, in order, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,81 +107,6 @@ impl Plan {
             destroy: count(Action::Destroy),
             refused: self.refusals.len(),
             unchanged: self.unchanged,
-        }
-    }
-
-    /// The bytes the plan's digest is made of: what is done to what, from which state to which, in which order.
-    pub fn canonical_bytes(&self) -> Vec<u8> {
-        let steps: Vec<Value> = self
-            .steps
-            .iter()
-            .map(|step| {
-                json!({
-                    "base": step.change.base,
-                    "cause": step.change.cause,
-                    "desired": step.change.desired,
-                    "kind": step.change.key.kind,
-                    "name": step.change.key.name,
-                })
-            })
-            .collect();
-        let document = json!({ "account": self.account, "steps": steps, "version": PLAN_VERSION });
-        serde_json::to_vec(&document).expect("plain values always serialize into memory")
-    }
-
-    /// The digest of the plan.
-    pub fn digest(&self) -> Digest {
-        Digest::of(&self.canonical_bytes())
-    }
-
-    /// The plan as JSON, for machines and for the API.
-    pub fn to_json(&self) -> Value {
-        let steps: Vec<StepDocument<'_>> =
-            self.steps.iter().enumerate().map(|(index, step)| StepDocument::of(index, step)).collect();
-        json!({
-            "version": PLAN_VERSION,
-            "digest": self.digest(),
-            "account": self.account,
-            "summary": self.summary(),
-            "stopped": self.stopped,
-            "steps": steps,
-            "refused": self.refusals,
-        })
-    }
-}
-
-#[derive(Serialize)]
-struct StepDocument<'p> {
-    position: usize,
-    action: String,
-    kind: Kind,
-    name: &'p str,
-    change: Action,
-    cause: Cause,
-    reason: String,
-    base: Option<Digest>,
-    desired: Option<Digest>,
-    fields: Vec<FieldChange>,
-    payload: Value,
-    waits_for: Vec<String>,
-}
-
-impl<'p> StepDocument<'p> {
-    fn of(index: usize, step: &'p Step) -> StepDocument<'p> {
-        let change = &step.change;
-        StepDocument {
-            position: index + 1,
-            action: step.action_name(),
-            kind: change.key.kind,
-            name: &change.key.name,
-            change: change.action(),
-            cause: change.cause,
-            reason: step.reason(),
-            base: change.base,
-            desired: change.desired,
-            fields: change.fields(),
-            payload: change.payload(),
-            waits_for: step.waits_for.iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -1,19 +1,37 @@
 //! For machines: stable JSON documents.
 
-use std::io;
+use std::io::{self, Write};
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::{Checked, Planned, is_unsafe};
 
-/// Prints a document.
-pub(crate) fn document(value: &Value) -> io::Result<()> {
-    let mut text = escape(&serde_json::to_string_pretty(value)?);
-    text.push('\n');
-    super::text(&text)
+/// Prints a document as it is made, without holding its text.
+pub(crate) fn document(value: &impl Serialize) -> io::Result<()> {
+    let mut out = Escaping(io::BufWriter::with_capacity(64 << 10, io::stdout().lock()));
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    out.flush()
 }
 
-/// JSON may hold these characters as they are, a terminal may not. Outside of texts JSON has none of them.
+/// Escapes what JSON may hold as it is and a terminal may not. Outside of texts JSON has none of these characters.
+struct Escaping<W>(W);
+
+impl<W: Write> Write for Escaping<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) if text.chars().any(is_unsafe) => self.0.write_all(escape(text).as_bytes())?,
+            _ => self.0.write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 fn escape(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
@@ -36,26 +54,31 @@ pub(crate) fn problems(checked: &Checked<'_>) -> io::Result<()> {
 
 /// Prints a plan.
 pub(crate) fn plan(planned: &Planned<'_>) -> io::Result<()> {
-    let mut plan = planned.plan.to_json();
-    plan["problems"] = json!(planned.problems);
-    plan["from"] = json!(planned.from);
-    plan["max_proposals_per_tick"] = json!(planned.cap);
-    plan["remaining"] = json!(planned.remaining);
     let names: Vec<&str> = planned.provider_configs.iter().map(|config| config.name.as_str()).collect();
-    plan["informational"] = json!({ "provider_configs": names });
-    document(&plan)
+    let plan = planned.plan.document();
+    document(
+        &plan
+            .with("problems", json!(planned.problems))
+            .with("from", json!(planned.from))
+            .with("max_proposals_per_tick", json!(planned.cap))
+            .with("remaining", json!(planned.remaining))
+            .with("informational", json!({ "provider_configs": names })),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn what_a_terminal_must_not_see_is_escaped_and_reads_back_the_same() {
         let value = json!({ "a\u{9b}": "\u{1b}\u{7f}\u{202e}\u{e0041}✓ é\n\t" });
-        let escaped = escape(&serde_json::to_string_pretty(&value).unwrap());
-        assert!(!escaped.chars().any(is_unsafe));
-        assert!(escaped.contains("✓ é"));
-        assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), value);
+        let mut written = Escaping(Vec::new());
+        serde_json::to_writer_pretty(&mut written, &value).unwrap();
+        let text = String::from_utf8(written.0).unwrap();
+        assert!(!text.chars().any(is_unsafe));
+        assert!(text.contains("✓ é"));
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 }

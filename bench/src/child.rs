@@ -1,0 +1,57 @@
+//! One process, measured by a process that does nothing else.
+//!
+//! The kernel counts what a parent holds at the time of the fork towards the child's peak, and it reports the peak
+//! of the largest child ever waited for. So the bench, which is large, starts itself anew for every measurement: that
+//! process is small and has one child.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::arguments::MEASURE;
+
+/// What one process took.
+pub(crate) struct Measured {
+    pub(crate) wall_ms: f64,
+    pub(crate) peak_kib: u64,
+    /// The exit code; -1 if a signal ended it.
+    pub(crate) code: i64,
+}
+
+/// Runs a command in a fresh measuring process.
+pub(crate) fn run(program: &Path, arguments: &[&str]) -> Outcome<Measured> {
+    let output = Command::new(std::env::current_exe()?)
+        .arg(MEASURE)
+        .arg(program)
+        .args(arguments)
+        .stderr(Stdio::inherit())
+        .output()?;
+    let measured: Value = serde_json::from_slice(&output.stdout)?;
+    let field = |name: &str| measured.get(name).ok_or_else(|| format!("no {name} was measured"));
+    Ok(Measured {
+        wall_ms: field("wall_ms")?.as_f64().unwrap_or_default(),
+        peak_kib: field("peak_kib")?.as_u64().unwrap_or_default(),
+        code: field("code")?.as_i64().unwrap_or_default(),
+    })
+}
+
+/// The measuring process: runs the command, throws away what it prints, tells what it took.
+pub(crate) fn measure(command: &[String]) -> Outcome<()> {
+    let (program, arguments) = command.split_first().ok_or("there is no command to measure")?;
+    let started = Instant::now();
+    let status = Command::new(program).args(arguments).stdout(Stdio::null()).status()?;
+    let wall = started.elapsed();
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let measured = json!({
+        "wall_ms": wall.as_secs_f64() * 1000.0,
+        "peak_kib": usage.max_rss(),
+        "code": status.code().unwrap_or(-1),
+    });
+    writeln!(io::stdout().lock(), "{measured}")?;
+    Ok(())
+}

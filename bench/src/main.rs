@@ -1,0 +1,57 @@
+//! How long reading, checking and planning fleets takes, how it grows with their size, and how that compares with
+//! merely loading the same YAML elsewhere. Prints; judges nothing. See README.md.
+
+mod arguments;
+mod binary;
+mod case;
+mod child;
+mod loaders;
+mod processes;
+mod report;
+mod sample;
+mod stages;
+mod table;
+mod view;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use arguments::Request;
+use report::Report;
+
+/// Every fallible step of the bench ends the run, so one type that carries any cause is enough.
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let done = match Request::read(std::env::args().skip(1)) {
+        Ok(Request::Measure(command)) => child::measure(&command),
+        Ok(Request::Run(options)) => run(&options),
+        Err(problem) => Err(problem.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &arguments::Options) -> Outcome<()> {
+    if cfg!(debug_assertions) {
+        say("this is not a release build: run with `cargo run --release -p windlass-bench`");
+    }
+    let report = Report::measure(options.runs)?;
+    let text = match options.json {
+        true => serde_json::to_string_pretty(&report)?,
+        false => view::report(&report),
+    };
+    writeln!(io::stdout().lock(), "{text}")?;
+    Ok(())
+}
+
+/// Tells what is going on, beside the report.
+fn say(line: &str) {
+    // Nobody reads it if it cannot be written.
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}

@@ -1,0 +1,133 @@
+//! Table A: each stage inside one process.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use windlass_core::desired::Desired;
+use windlass_core::diff::compare;
+use windlass_core::live::{Live, Owner};
+use windlass_core::manifest::{Context, FileManifest, Memo, Role, SourceFile, assemble, read_file};
+use windlass_core::plan::{self, Confirmation, Plan};
+use windlass_testkit::fleet::ACCOUNT;
+
+use crate::Outcome;
+use crate::case::{Case, sources};
+use crate::sample::Sample;
+
+/// What the stages of one fleet took.
+#[derive(Debug, Serialize)]
+pub(crate) struct StageRow {
+    pub(crate) fleet: &'static str,
+    pub(crate) files: usize,
+    pub(crate) bytes: usize,
+    pub(crate) resources: usize,
+    /// How many changes the plan against the previous edition has.
+    pub(crate) changes: usize,
+    /// Bytes to declarations: parse, decode, digest.
+    pub(crate) read: Sample,
+    /// Declarations to a checked fleet.
+    pub(crate) assemble: Sample,
+    /// Compare and plan when nothing is live.
+    pub(crate) plan_all: Sample,
+    /// Compare and plan when the previous edition is live.
+    pub(crate) plan_few: Sample,
+    /// The plan of everything as the text that `--format json` prints.
+    pub(crate) print_all: Sample,
+    /// Bytes to the plan of everything, nothing known.
+    pub(crate) cold: Sample,
+    /// Bytes to the plan of few changes, the bytes known.
+    pub(crate) known: Sample,
+}
+
+/// One run of every stage.
+#[derive(Default)]
+struct Times {
+    read: Vec<Duration>,
+    assemble: Vec<Duration>,
+    plan_all: Vec<Duration>,
+    plan_few: Vec<Duration>,
+    print_all: Vec<Duration>,
+    cold: Vec<Duration>,
+    known: Vec<Duration>,
+}
+
+/// Measures one fleet.
+pub(crate) fn measure(case: &Case, asked: usize) -> Outcome<StageRow> {
+    let files = sources(&case.current);
+    let previous = Memo::default().read_once(&sources(&case.previous), &Context::offline());
+    let mut memo = Memo::default();
+    let fleet = memo.read(&files, &Context::offline());
+    if let Some(problem) = fleet.diagnostics.first().or(previous.diagnostics.first()) {
+        return Err(format!("the fleet of {} has a problem: {}", case.name, problem.message).into());
+    }
+    let live = Live::after(&previous.desired, &owner());
+    let mut times = Times::default();
+    for _ in 0..case.runs(asked) {
+        times.run_stages(&files, &live);
+        times.run_whole(&files, &live, &mut memo);
+    }
+    Ok(StageRow {
+        fleet: case.name,
+        files: files.len(),
+        bytes: case.bytes(),
+        resources: fleet.desired.resources.len(),
+        changes: plan_against(&fleet.desired, &live).steps.len(),
+        read: Sample::of(times.read),
+        assemble: Sample::of(times.assemble),
+        plan_all: Sample::of(times.plan_all),
+        plan_few: Sample::of(times.plan_few),
+        print_all: Sample::of(times.print_all),
+        cold: Sample::of(times.cold),
+        known: Sample::of(times.known),
+    })
+}
+
+impl Times {
+    fn run_stages(&mut self, files: &[SourceFile], live: &Live) {
+        let context = Context::offline();
+        let manifests = timed(&mut self.read, || read_all(files));
+        let fleet = timed(&mut self.assemble, || assemble(manifests, &context));
+        let plan = timed(&mut self.plan_all, || plan_against(&fleet.desired, &Live::default()));
+        timed(&mut self.plan_few, || plan_against(&fleet.desired, live));
+        timed(&mut self.print_all, || {
+            serde_json::to_string_pretty(&plan.to_json()).expect("a plan is plain values")
+        });
+    }
+
+    fn run_whole(&mut self, files: &[SourceFile], live: &Live, memo: &mut Memo) {
+        timed(&mut self.cold, || {
+            let fleet = Memo::default().read_once(files, &Context::offline());
+            let plan = plan_against(&fleet.desired, &Live::default());
+            (fleet, plan)
+        });
+        let context = Context::offline();
+        timed(&mut self.known, || {
+            let fleet = memo.read(files, &context);
+            plan_against(&fleet.desired, live)
+        });
+    }
+}
+
+/// Times one call. What it returns is dropped outside.
+fn timed<T>(times: &mut Vec<Duration>, run: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let made = black_box(run());
+    times.push(started.elapsed());
+    made
+}
+
+fn read_all(files: &[SourceFile]) -> Vec<Arc<FileManifest>> {
+    let role = |index| if index == 0 { Role::Root } else { Role::Included };
+    let read = |(index, file): (usize, &SourceFile)| read_file(&file.path, &file.bytes, role(index));
+    files.iter().enumerate().map(read).map(Arc::new).collect()
+}
+
+fn plan_against(desired: &Desired, live: &Live) -> Plan {
+    plan::build(desired, compare(desired, live, &owner()), Confirmation::Missing)
+}
+
+fn owner() -> Owner {
+    Owner::Repository(ACCOUNT.to_owned())
+}

@@ -1,0 +1,142 @@
+//! The plan as a document: the bytes its digest is made of, and JSON for machines and for the API.
+//!
+//! Keys stand in ascending order everywhere, so that the same plan is the same text. Steps are written one by one: a
+//! plan of a hundred thousand steps is never held as one tree of values.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::{Plan, Step};
+use crate::diff::{Action, Cause};
+use crate::digest::Digest;
+use crate::resource::Kind;
+
+/// The version of the plan document.
+const PLAN_VERSION: u32 = 1;
+
+impl Plan {
+    /// The bytes the plan's digest is made of: what is done to what, from which state to which, in which order.
+    pub fn canonical_bytes(&self) -> Vec<u8> {
+        let document = CanonicalPlan {
+            account: &self.account,
+            steps: self.steps.iter().map(CanonicalStep::of).collect(),
+            version: PLAN_VERSION,
+        };
+        serde_json::to_vec(&document).expect("plain values always serialize into memory")
+    }
+
+    /// The digest of the plan.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.canonical_bytes())
+    }
+
+    /// The plan for machines and for the API, to be serialized. Its problems are left to whoever knows their places.
+    pub fn document(&self) -> PlanDocument<'_> {
+        PlanDocument { parts: BTreeMap::from([("steps", Part::Steps(&self.steps))]) }
+            .with("version", json!(PLAN_VERSION))
+            .with("digest", json!(self.digest()))
+            .with("account", json!(self.account))
+            .with("summary", json!(self.summary()))
+            .with("stopped", json!(self.stopped))
+            .with("refused", json!(self.refusals))
+    }
+
+    /// The plan's document as one value.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self.document()).expect("plain values always serialize into memory")
+    }
+}
+
+/// A plan to be serialized.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct PlanDocument<'p> {
+    parts: BTreeMap<&'static str, Part<'p>>,
+}
+
+impl PlanDocument<'_> {
+    /// Adds a key to the document, or replaces it.
+    pub fn with(mut self, key: &'static str, value: Value) -> Self {
+        self.parts.insert(key, Part::Value(value));
+        self
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Part<'p> {
+    Value(Value),
+    #[serde(serialize_with = "write_steps")]
+    Steps(&'p [Step]),
+}
+
+fn write_steps<S: Serializer>(steps: &[Step], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(steps.iter().enumerate().map(|(index, step)| StepDocument::of(index, step)))
+}
+
+#[derive(Serialize)]
+struct StepDocument<'p> {
+    action: String,
+    base: Option<Digest>,
+    cause: Cause,
+    change: Action,
+    desired: Option<Digest>,
+    fields: Value,
+    kind: Kind,
+    name: &'p str,
+    payload: Value,
+    position: usize,
+    reason: String,
+    waits_for: Vec<String>,
+}
+
+impl<'p> StepDocument<'p> {
+    fn of(index: usize, step: &'p Step) -> StepDocument<'p> {
+        let change = &step.change;
+        StepDocument {
+            action: step.action_name(),
+            base: change.base,
+            cause: change.cause,
+            change: change.action(),
+            desired: change.desired,
+            fields: json!(change.fields()),
+            kind: change.key.kind,
+            name: &change.key.name,
+            payload: change.payload(),
+            position: index + 1,
+            reason: step.reason(),
+            waits_for: step.waits_for.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CanonicalPlan<'p> {
+    account: &'p str,
+    steps: Vec<CanonicalStep<'p>>,
+    version: u32,
+}
+
+#[derive(Serialize)]
+struct CanonicalStep<'p> {
+    base: Option<Digest>,
+    cause: Cause,
+    desired: Option<Digest>,
+    kind: Kind,
+    name: &'p str,
+}
+
+impl<'p> CanonicalStep<'p> {
+    fn of(step: &'p Step) -> CanonicalStep<'p> {
+        let change = &step.change;
+        CanonicalStep {
+            base: change.base,
+            cause: change.cause,
+            desired: change.desired,
+            kind: change.key.kind,
+            name: &change.key.name,
+        }
+    }
+}

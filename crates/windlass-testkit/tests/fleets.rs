@@ -1,0 +1,51 @@
+//! The fleets made up here are what they say they are.
+
+use std::sync::Arc;
+
+use windlass_core::manifest::{Context, Fleet, MAX_RESOURCES, Role, assemble, read_file};
+use windlass_core::yaml::MAX_FILE_BYTES;
+use windlass_testkit::fleet::{Edition, FleetText, Form, LARGEST_FILE_NODES, nothing, one_file, spread};
+
+fn read(files: &[FleetText]) -> Fleet {
+    let role = |index| if index == 0 { Role::Root } else { Role::Included };
+    let read = |(index, file): (usize, &FleetText)| {
+        Arc::new(read_file(&file.path, file.text.as_bytes(), role(index)))
+    };
+    assemble(files.iter().enumerate().map(read).collect(), &Context::offline())
+}
+
+#[test]
+fn fleets_of_every_size_and_form_have_no_problems() {
+    assert_eq!(read(&[nothing()]).diagnostics, []);
+    for nodes in [1, 2, 9, 100, 1000, 1001] {
+        for form in [Form::List, Form::Map] {
+            let fleet = read(&[one_file(nodes, form, Edition::Current)]);
+            assert_eq!(fleet.diagnostics, [], "{nodes} nodes as {form:?}");
+        }
+    }
+}
+
+#[test]
+fn both_forms_mean_the_same_and_the_editions_differ() {
+    let digest = |form, edition| read(&[one_file(300, form, edition)]).desired.digest();
+    let current = digest(Form::List, Edition::Current);
+    assert_eq!(current, digest(Form::Map, Edition::Current));
+    assert_ne!(current, digest(Form::List, Edition::Previous));
+}
+
+#[test]
+fn the_largest_file_is_just_below_the_limit() {
+    let size = one_file(LARGEST_FILE_NODES, Form::List, Edition::Current).text.len();
+    assert!((1_000_000..=MAX_FILE_BYTES).contains(&size), "{size} bytes");
+}
+
+#[test]
+fn a_spread_fleet_has_exactly_the_resources_asked_for_in_files_below_the_limit() {
+    for resources in [1000, 5000, MAX_RESOURCES] {
+        let files = spread(resources, Form::List, Edition::Current);
+        assert!(files.iter().all(|file| file.text.len() <= MAX_FILE_BYTES));
+        let fleet = read(&files);
+        assert_eq!(fleet.diagnostics, []);
+        assert_eq!(fleet.desired.resources.len(), resources);
+    }
+}
