@@ -118,7 +118,13 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 pub struct LineIndex<'s> {
     text: &'s str,
     starts: Vec<usize>,
+    /// How many characters come before every [`STRIDE`]th byte: a file may be one long line with a problem in every
+    /// word, and counting each time from the line's start would take the square of its length.
+    counts: Vec<usize>,
 }
+
+/// Bytes that are counted one by one.
+const STRIDE: usize = 256;
 
 impl<'s> LineIndex<'s> {
     /// Reads the line starts of a text. A line ends with LF, CRLF or a lone CR, as in YAML.
@@ -131,16 +137,33 @@ impl<'s> LineIndex<'s> {
                 starts.push(position + 1);
             }
         }
-        LineIndex { text, starts }
+        let mut index = LineIndex { text, starts, counts: Vec::with_capacity(bytes.len() / STRIDE + 1) };
+        let mut count = 0;
+        for stride in (0..=bytes.len()).step_by(STRIDE) {
+            index.counts.push(count);
+            count += index.count(stride..(stride + STRIDE).min(bytes.len()));
+        }
+        index
+    }
+
+    /// Characters that begin in a range. A byte order mark is invisible in every editor, so it is not a column.
+    fn count(&self, range: Range<usize>) -> usize {
+        let bytes = self.text.as_bytes();
+        let begins =
+            |at: &usize| bytes[*at] & 0xc0 != 0x80 && !bytes[*at..].starts_with("\u{feff}".as_bytes());
+        range.filter(begins).count()
+    }
+
+    fn count_before(&self, byte: usize) -> usize {
+        let stride = byte / STRIDE;
+        self.counts[stride] + self.count(stride * STRIDE..byte)
     }
 
     /// Line and column (in characters), both counted from 1.
     pub fn line_column(&self, byte: usize) -> (usize, usize) {
         let byte = self.floor_boundary(byte);
         let line = self.starts.partition_point(|start| *start <= byte);
-        let start = self.starts[line - 1];
-        // A byte order mark is invisible in every editor, so it is not a column.
-        let column = self.text[start..byte].chars().filter(|c| *c != '\u{feff}').count() + 1;
+        let column = self.count_before(byte) - self.count_before(self.starts[line - 1]) + 1;
         (line, column)
     }
 
@@ -183,6 +206,18 @@ mod tests {
         assert_eq!(at('c'), (3, 1));
         assert_eq!(at('d'), (4, 1));
         assert_eq!(index.line_column(10_000).0, 4);
+    }
+
+    #[test]
+    fn columns_of_a_long_line_are_those_that_counting_gives() {
+        let text = format!("a\n{}", "é✓\u{feff}🚀x".repeat(500));
+        let index = LineIndex::new(&text);
+        let mut column = 1;
+        for (byte, c) in text.char_indices().skip(2) {
+            assert_eq!(index.line_column(byte), (2, column), "{byte}");
+            column += usize::from(c != '\u{feff}');
+        }
+        assert_eq!(index.line_column(text.len()), (2, column));
     }
 
     #[test]

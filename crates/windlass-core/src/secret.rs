@@ -142,7 +142,9 @@ fn continues_secret(above: &str, line: &str) -> bool {
 /// Where the content of a line begins, after its indentation and the dashes of a list.
 fn content_column(line: &str) -> usize {
     let content = line.trim_start_matches([' ', '\t']);
-    let mut column = line.len() - content.len();
+    // A tab is no indentation, but who types one means to go deeper.
+    let width = |c: char| if c == '\t' { 8 } else { 1 };
+    let mut column: usize = line[..line.len() - content.len()].chars().map(width).sum();
     let mut rest = content;
     while let Some(item) = rest.strip_prefix("- ") {
         let item = item.trim_start_matches(' ');
@@ -155,7 +157,11 @@ fn content_column(line: &str) -> usize {
 /// The last key of a line and what follows it.
 fn last_key(line: &str) -> Option<(&str, &str)> {
     let is_end = |position: usize| line[position + 1..].chars().next().is_none_or(char::is_whitespace);
-    let colon = line.match_indices(':').map(|(found, _)| found).rfind(|found| is_end(*found))?;
+    let colon = line.match_indices(':').map(|(found, _)| found).rfind(|found| is_end(*found));
+    let Some(colon) = colon.filter(|colon| !line[..*colon].trim().is_empty()) else {
+        // `? key` alone on its line; its value follows after a `:`.
+        return line.trim_start().strip_prefix("? ").map(|key| (key_before(key), ""));
+    };
     Some((key_before(&line[..colon]), line[colon + 1..].trim()))
 }
 
@@ -204,7 +210,10 @@ fn mask_credentials(line: &mut String) {
 fn value_end(text: &str) -> usize {
     let begin = text.len() - text.trim_start().len();
     if let Some(quote) = text[begin..].chars().next().filter(|c| matches!(c, '"' | '\'')) {
-        return text[begin + 1..].rfind(quote).map_or(text.len(), |found| begin + 1 + found + 1);
+        let end = text[begin + 1..].rfind(quote).map_or(text.len(), |found| begin + 1 + found + 1);
+        let follows = text[end..].trim_start().chars().next();
+        let is_closed = follows.is_none_or(|c| matches!(c, ',' | '}' | ']' | '#'));
+        return if is_closed { end } else { text.len() };
     }
     let ends = |position: usize| {
         let next = text[position + 1..].chars().next();
@@ -281,6 +290,9 @@ mod tests {
             "a: {password:\n  hunter2, b: c}\n",
             "a:\n  password: \"one\n  hunter2\", b: c\n",
             "password: one\nhunter2\n",
+            "? password\n: hunter2\n",
+            "password: 'one' hunter2\n",
+            "a:\n  password: |\n    one\n\thunter2: x\n",
             "key: |\n  -----BEGIN PRIVATE KEY-----\nhunter2\n  -----END PRIVATE KEY-----\n",
         ] {
             assert!(!shown(text, "hunter2"), "{text}");

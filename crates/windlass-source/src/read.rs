@@ -47,16 +47,15 @@ pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
         return fleet;
     }
     for path in included {
-        if let Some(bytes) = read_one(tree, path, &mut fleet.problems) {
-            total += bytes.len();
-            fleet.files.push(SourceFile { path: path.to_owned(), bytes });
-        }
+        let Some(bytes) = read_one(tree, path, &mut fleet.problems) else { continue };
+        total += bytes.len();
         if total > MAX_TOTAL_BYTES {
             let message = "the fleet's files have more than 64 MiB together";
             let help = "split the fleet over repositories";
             fleet.problems.push(Diagnostic::with_file(Code::FilesTooLarge, root, message).help(help));
             return fleet;
         }
+        fleet.files.push(SourceFile { path: path.to_owned(), bytes });
     }
     fleet
 }

@@ -282,7 +282,12 @@ impl Assembly {
         self.diagnostics.extend(place_duplicates(&self.files, &self.duplicates));
         self.diagnostics.extend(place_remarks(&self.files, &self.desired, self.remarks));
         diagnostic::sort(&mut self.diagnostics);
-        Fleet { desired: self.desired, diagnostics: self.diagnostics, files: self.files }
+        let all_read = self.files.iter().all(|file| file.is_read);
+        let mut fleet = Fleet { desired: self.desired, diagnostics: self.diagnostics, files: self.files };
+        if !all_read {
+            fleet.withdraw(&[Code::ReferenceUnresolved, Code::SelectorEmpty]);
+        }
+        fleet
     }
 }
 
@@ -337,6 +342,16 @@ impl Fleet {
     /// Whether anything stops a plan.
     pub fn has_errors(&self) -> bool {
         diagnostic::has_errors(&self.diagnostics)
+    }
+
+    /// Takes back what was said because something was not found in the files, when some files could not be read at
+    /// all: it may well be there.
+    pub fn files_were_refused(&mut self) {
+        self.withdraw(&[Code::ReferenceUnresolved, Code::SelectorEmpty, Code::IncludeEmpty]);
+    }
+
+    fn withdraw(&mut self, codes: &[Code]) {
+        self.diagnostics.retain(|problem| !codes.contains(&problem.code));
     }
 
     /// The text of a file, for excerpts.
@@ -402,6 +417,13 @@ mod tests {
         let root = || "0.yaml".to_owned();
         let expected = [(Code::WrongType, root(), 4, 22), (Code::DuplicateName, root(), 5, 10)];
         assert_eq!(places(&[text]), expected);
+    }
+
+    #[test]
+    fn a_name_that_an_unreadable_file_may_declare_is_not_called_undeclared() {
+        let root = "version: 1\naccount: a\nnodes: [{hostname: x, template: y}]\n";
+        assert_eq!(places(&[root]), [(Code::ReferenceUnresolved, "0.yaml".to_owned(), 3, 33)]);
+        assert_eq!(places(&[root, "templates: [\n"]), [(Code::YamlSyntax, "1.yaml".to_owned(), 1, 12)]);
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub struct FileManifest {
     pub provider_configs: Vec<ProviderConfig>,
     /// Everything wrong with the file by itself.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether the file could be read to its end. Otherwise nobody knows what it declares.
+    pub is_read: bool,
 }
 
 /// One resource as a file declares it.
@@ -284,6 +286,7 @@ pub fn read_file(path: &str, bytes: &[u8], role: Role) -> FileManifest {
         unsound: Vec::new(),
         provider_configs: Vec::new(),
         diagnostics: Vec::new(),
+        is_read: false,
     };
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -314,6 +317,7 @@ fn encoding_problem(path: &str, readable: &str, byte: u8) -> Diagnostic {
 fn read_text(text: &str, role: Role, manifest: &mut FileManifest) -> Vec<Finding> {
     let (tree, mut findings) = yaml::parse(text);
     let Some(tree) = tree else { return findings };
+    manifest.is_read = true;
     let mut decoder = Decoder::default();
     let root = tree.root();
     if let Some(file) = FleetFile::decode(root, &mut decoder) {

@@ -1,5 +1,6 @@
 //! Reading nodes into types, collecting every problem with its path.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::{Beside, Complaint, Unknown};
@@ -7,6 +8,9 @@ use crate::diagnostic::{Code, Finding, MAX_FINDINGS};
 use crate::secret;
 use crate::value::quoted;
 use crate::yaml::{Content, Entries, NodeRef, Scalar};
+
+/// Longer than any name, and than nearly every path on a machine.
+const MAX_KEY_IN_PATH: usize = 256;
 
 /// A step into a value.
 #[derive(Clone, Copy, Debug)]
@@ -239,6 +243,7 @@ pub(crate) fn path_text<'t>(segments: impl Iterator<Item = Segment<'t>>) -> Stri
                 let _ = write!(text, "[{index}]");
             }
             Segment::Key(key) => {
+                let key = &*shortened(key);
                 let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
                 match (plain, text.is_empty()) {
                     (true, true) => text.push_str(key),
@@ -253,6 +258,14 @@ pub(crate) fn path_text<'t>(segments: impl Iterator<Item = Segment<'t>>) -> Stri
         }
     }
     text
+}
+
+/// A key in a path. Every problem carries its path, so a key as large as a file would be copied for each of them.
+fn shortened(key: &str) -> Cow<'_, str> {
+    match key.char_indices().nth(MAX_KEY_IN_PATH) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &key[..end])),
+        None => Cow::Borrowed(key),
+    }
 }
 
 /// The known word that `text` was most likely meant to be.
@@ -297,5 +310,10 @@ mod tests {
         let path =
             [Segment::Key("assignments"), Segment::Key("a:b"), Segment::Key("config"), Segment::Index(2)];
         assert_eq!(path_text(path.into_iter()), "assignments[\"a:b\"].config[2]");
+        let long = "é".repeat(100_000);
+        assert_eq!(
+            path_text([Segment::Key(&long)].into_iter()).chars().count(),
+            256 + "[\"…\"]".chars().count()
+        );
     }
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_core::code::Code;
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::manifest::{Context, FLEET_FILE, Fleet, Memo};
 use windlass_core::remark::Remark;
@@ -82,8 +81,7 @@ fn load(tree: &impl Tree, root: &str, prefix: String, context: &Context) -> Load
     let mut fleet = memo.read_once(&files, context);
     FleetFiles::check_paths(tree, &mut fleet);
     if !unread.is_empty() {
-        // A pattern may well match one of the files that were refused.
-        fleet.diagnostics.retain(|problem| problem.code != Code::IncludeEmpty);
+        fleet.files_were_refused();
     }
     let mut problems: Vec<Diagnostic> = unread;
     problems.append(&mut fleet.diagnostics);

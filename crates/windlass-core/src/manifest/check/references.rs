@@ -39,14 +39,16 @@ pub(in crate::manifest) fn references(assembly: &mut Assembly, known: &Known) {
 }
 
 fn find_missing<'a>(assembly: &'a Assembly, known: &Known) -> Vec<Missing<'a>> {
-    let mut missing: BTreeMap<(Kind, Cow<'a, str>), Missing<'a>> = BTreeMap::new();
+    let mut missing: BTreeMap<(Kind, Cow<'a, str>, Option<&str>), Missing<'a>> = BTreeMap::new();
     for (kind, name, declared) in assembly.desired.resources.iter() {
         declared.spec.references(name, &mut |reference| {
             let is_there = assembly.desired.resources.contains(reference.kind, &reference.name)
                 || assembly.unsound.contains(reference.kind, &reference.name)
                 || known.has(reference.kind, &reference.name);
             if !is_there {
-                let target = (reference.kind, reference.name.clone());
+                // A holder that is no peer is a mistake of each virtual IP by itself.
+                let each = (reference.kind == Kind::Peer).then_some(name);
+                let target = (reference.kind, reference.name.clone(), each);
                 let by = || Missing { by: ResourceKey::new(kind, name), reference, others: 0 };
                 missing.entry(target).and_modify(|missing| missing.others += 1).or_insert_with(by);
             }

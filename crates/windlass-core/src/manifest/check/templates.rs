@@ -1,7 +1,5 @@
 //! Every template ends up with a platform.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::catalogue::Known;
 use crate::code::Code;
 use crate::manifest::assemble::Assembly;
@@ -13,19 +11,15 @@ use crate::value::quoted;
 /// Reports templates without a platform and platforms nobody knows.
 pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
     let mut remarks = Vec::new();
-    let mut judged = BTreeMap::new();
     for (name, declared) in assembly.desired.resources.of_kind(Kind::Template) {
         let Spec::Template(template) = declared.spec.as_ref() else { continue };
         let key = ResourceKey::new(Kind::Template, name);
-        if lacks_platform(assembly, name, &mut judged) {
-            remarks.push(Remark {
-                code: Code::PlatformMissing,
-                key: key.clone(),
-                at: At::Name,
-                text: String::new(),
-                message: format!("the template {} has no platform", quoted(name)),
-                help: "add `node_platform`, or `extends` a template that has one".to_owned(),
-            });
+        // What a template inherits it has from one that extends nothing; telling it there tells it for all of them.
+        let has_platform = template.node_platform.is_some() || template.node_platform_id.is_some();
+        if !has_platform && template.extends.is_none() {
+            let message = format!("the template {} has no platform", quoted(name));
+            let help = "add `node_platform`, or `extends` a template that has one";
+            remarks.push(Remark::on(key.clone(), Code::PlatformMissing, message, help));
         }
         if let Some(platform) = &template.node_platform
             && !known.platforms.contains(platform.as_str())
@@ -54,29 +48,4 @@ pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
     for remark in remarks {
         assembly.remark(remark);
     }
-}
-
-/// Follows `extends`. A parent that is not in these files, is unsound, or is part of a circle gets the benefit of the
-/// doubt: that is reported elsewhere. What is found holds for every template on the way and is kept for them.
-fn lacks_platform<'a>(assembly: &'a Assembly, name: &'a str, judged: &mut BTreeMap<&'a str, bool>) -> bool {
-    let mut way = BTreeSet::new();
-    let mut at = name;
-    let lacks = loop {
-        if let Some(lacks) = judged.get(at) {
-            break *lacks;
-        }
-        let declared = assembly.desired.resources.get(Kind::Template, at);
-        let Some(Spec::Template(template)) = declared.map(|declared| declared.spec.as_ref()) else {
-            break false;
-        };
-        if !way.insert(at) || template.node_platform.is_some() || template.node_platform_id.is_some() {
-            break false;
-        }
-        match &template.extends {
-            Some(parent) => at = parent.as_str(),
-            None => break true,
-        }
-    };
-    judged.extend(way.into_iter().map(|name| (name, lacks)));
-    lacks
 }
