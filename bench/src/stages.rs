@@ -92,7 +92,7 @@ impl Times {
         let plan = timed(&mut self.plan_all, || plan_against(&fleet.desired, &Live::default()));
         timed(&mut self.plan_few, || plan_against(&fleet.desired, live));
         timed(&mut self.print_all, || {
-            serde_json::to_string_pretty(&plan.to_json()).expect("a plan is plain values")
+            serde_json::to_vec_pretty(&plan.document()).expect("a plan is plain values")
         });
     }
 

@@ -13,36 +13,59 @@ pub const HIDDEN: &str = "(hidden)";
 
 /// Whether a key of this name usually holds a secret: `db_password` does, `password_file` does not.
 pub fn looks_secret(key: &str) -> bool {
-    let words = words_of(key);
-    let last = words.last().map_or("", String::as_str);
-    let before_last = words.len().checked_sub(2).map_or("", |index| words[index].as_str());
-    match last {
-        "password" | "passwd" | "passphrase" | "secret" | "secrets" | "token" | "apikey" | "credential"
-        | "credentials" | "psk" => true,
-        "key" => {
-            matches!(before_last, "api" | "private" | "access" | "secret" | "signing" | "encryption" | "ssh")
-        }
-        _ => false,
-    }
+    let (before_last, last) = last_words(key);
+    let is_one_of = |word: &str, known: &[&str]| known.iter().any(|known| is_word(word, known));
+    is_one_of(last, SECRET_WORDS) || (is_word(last, "key") && is_one_of(before_last, SECRET_KEY_WORDS))
 }
 
-fn words_of(key: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
+/// Last words of keys that hold secrets.
+const SECRET_WORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "secrets",
+    "token",
+    "apikey",
+    "credential",
+    "credentials",
+    "psk",
+];
+
+/// What stands before `key` in keys that hold secrets.
+const SECRET_KEY_WORDS: &[&str] = &["api", "private", "access", "secret", "signing", "encryption", "ssh"];
+
+/// The last two words of a key: `clientDbPassword` → `Db`, `Password`. Allocates nothing, because every key of every
+/// plan is looked at.
+fn last_words(key: &str) -> (&str, &str) {
+    let (mut before_last, mut last) = ("", "");
+    let mut take = |start: usize, end: usize| {
+        if start < end {
+            before_last = last;
+            last = &key[start..end];
+        }
+    };
+    let mut start = 0;
     let mut previous_is_lower = false;
-    for c in key.chars() {
-        let boundary = !c.is_alphanumeric() || (c.is_uppercase() && previous_is_lower);
+    for (position, c) in key.char_indices() {
+        if !c.is_alphanumeric() {
+            take(start, position);
+            start = position + c.len_utf8();
+        } else if c.is_uppercase() && previous_is_lower {
+            take(start, position);
+            start = position;
+        }
         previous_is_lower = c.is_lowercase() || c.is_numeric();
-        if boundary {
-            words.push(String::new());
-        }
-        if c.is_alphanumeric()
-            && let Some(word) = words.last_mut()
-        {
-            word.extend(c.to_lowercase());
-        }
     }
-    words.retain(|word| !word.is_empty());
-    words
+    take(start, key.len());
+    (before_last, last)
+}
+
+fn is_word(text: &str, word: &str) -> bool {
+    match text.is_ascii() {
+        true => text.eq_ignore_ascii_case(word),
+        false => text.chars().flat_map(char::to_lowercase).eq(word.chars()),
+    }
 }
 
 /// Whether a value is itself the secret, rather than empty or a reference to where the secret is.

@@ -1,7 +1,7 @@
 //! Which fields of a resource differ.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::secret;
 use crate::shape::{Segment, path_text};
@@ -59,26 +59,36 @@ fn collect<'v>(before: &'v Value, after: &'v Value, path: &mut Vec<&'v str>, cha
 }
 
 /// A value with everything under secret-looking keys replaced.
-pub fn hide_secrets(value: Value) -> Value {
+pub fn hide_secrets(mut value: Value) -> Value {
+    hide(&mut value);
+    value
+}
+
+/// In place, because most values hold no secret.
+fn hide(value: &mut Value) {
     match value {
-        Value::Object(map) => Value::Object(map.into_iter().map(hide_entry).collect::<Map<_, _>>()),
-        Value::Array(items) => Value::Array(items.into_iter().map(hide_secrets).collect()),
-        Value::String(text) => Value::String(secret::without_secrets(&text).into_owned()),
-        other => other,
+        Value::Object(map) => map.iter_mut().for_each(|(key, value)| hide_entry(key, value)),
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        Value::String(text) => {
+            let shown = secret::without_secrets(text);
+            if shown != text.as_str() {
+                *text = shown.into_owned();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-fn hide_entry((key, value): (String, Value)) -> (String, Value) {
-    let is_literal = match &value {
+fn hide_entry(key: &str, value: &mut Value) {
+    let is_literal = match value {
         Value::Null | Value::Bool(_) => false,
         Value::String(text) => secret::is_literal(text),
         _ => true,
     };
-    let value = match is_literal && secret::looks_secret(&key) {
-        true => Value::String(secret::HIDDEN.to_owned()),
-        false => hide_secrets(value),
-    };
-    (key, value)
+    match is_literal && secret::looks_secret(key) {
+        true => *value = Value::String(secret::HIDDEN.to_owned()),
+        false => hide(value),
+    }
 }
 
 #[cfg(test)]
