@@ -5,6 +5,8 @@
 //! [`format()`] goes from text to text, in one layout.
 
 mod build;
+mod complain;
+mod entries;
 mod format;
 mod scalar;
 mod tree;

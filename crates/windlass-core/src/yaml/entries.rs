@@ -1,0 +1,97 @@
+//! The entries of a map while a tree is built: keys are text, stand once, and `<<` brings in those of other maps.
+
+use std::collections::BTreeSet;
+
+use super::complain::{bad_key_finding, bad_merge_finding, doubled_key_finding, tell};
+use super::tree::{Node, Stored, Style, Tree};
+use crate::diagnostic::Finding;
+
+impl Tree<'_> {
+    /// Keeps the first of doubled keys, refuses keys that are not text, and follows merge keys (`<<`).
+    pub(super) fn check_entries(&self, children: &[u32], findings: &mut Vec<Finding>) -> Vec<u32> {
+        let mut kept = Vec::with_capacity(children.len());
+        let mut merged = None;
+        let mut seen = Keys::for_entries(children.len() / 2);
+        for entry in children.chunks_exact(2) {
+            let key = &self.nodes[entry[0] as usize];
+            let span = key.start as usize..key.end as usize;
+            let Stored::Scalar(text, style) = &key.content else {
+                tell(findings, bad_key_finding(span));
+                continue;
+            };
+            let is_merge = text == "<<" && *style == Style::Plain;
+            if is_merge && merged.is_none() {
+                merged = Some(entry[1]);
+            } else if !is_merge && seen.insert(text) {
+                kept.extend_from_slice(entry);
+            } else {
+                tell(findings, doubled_key_finding(span, text));
+            }
+        }
+        if let Some(value) = merged {
+            self.merge(value, &mut kept, &mut seen, findings);
+        }
+        kept
+    }
+
+    fn merge<'b>(
+        &'b self,
+        value: u32,
+        kept: &mut Vec<u32>,
+        seen: &mut Keys<'b>,
+        findings: &mut Vec<Finding>,
+    ) {
+        let node = &self.nodes[value as usize];
+        match &node.content {
+            Stored::Mapping(_, range) => {
+                for entry in self.children[range.start as usize..range.end as usize].chunks_exact(2) {
+                    if let Stored::Scalar(text, _) = &self.nodes[entry[0] as usize].content
+                        && seen.insert(text)
+                    {
+                        kept.extend_from_slice(entry);
+                    }
+                }
+            }
+            // A list of maps: earlier ones win. Lists inside are not followed, so this ends.
+            Stored::Sequence(_, range) => {
+                for item in &self.children[range.start as usize..range.end as usize] {
+                    match &self.nodes[*item as usize] {
+                        Node { content: Stored::Mapping(..), .. } => self.merge(*item, kept, seen, findings),
+                        node => tell(findings, bad_merge_finding(node)),
+                    }
+                }
+            }
+            Stored::Scalar(..) => tell(findings, bad_merge_finding(node)),
+        }
+    }
+}
+
+/// Keys already seen in one map: small maps are scanned, large ones looked up.
+enum Keys<'b> {
+    Few(Vec<&'b str>),
+    Many(BTreeSet<&'b str>),
+}
+
+impl<'b> Keys<'b> {
+    fn for_entries(count: usize) -> Keys<'b> {
+        match count {
+            0..=16 => Keys::Few(Vec::with_capacity(count)),
+            _ => Keys::Many(BTreeSet::new()),
+        }
+    }
+
+    fn insert(&mut self, key: &'b str) -> bool {
+        match self {
+            Keys::Few(keys) if keys.contains(&key) => false,
+            Keys::Few(keys) if keys.len() < 64 => {
+                keys.push(key);
+                true
+            }
+            Keys::Few(keys) => {
+                *self = Keys::Many(keys.drain(..).collect());
+                self.insert(key)
+            }
+            Keys::Many(keys) => keys.insert(key),
+        }
+    }
+}
