@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::assemble::{Context, Fleet, assemble};
+use super::assemble::{Context, assemble};
 use super::file::{FileManifest, Role, SourceFile, read_file};
+use super::fleet::Fleet;
 use super::include::IncludePattern;
 use crate::digest::Digest;
 

@@ -7,14 +7,18 @@
 
 mod assemble;
 mod check;
+mod document;
 mod file;
+mod fleet;
 mod include;
 mod locate;
 mod memo;
 mod section;
 
-pub use assemble::{Context, Fleet, NeededPath, assemble};
-pub use file::{Declaration, FileManifest, FleetFile, ProviderConfig, Role, SourceFile, read_file};
+pub use assemble::{Context, assemble};
+pub use document::FleetFile;
+pub use file::{Declaration, FileManifest, ProviderConfig, Role, SourceFile, read_file};
+pub use fleet::{Fleet, NeededPath};
 pub use include::{IncludePattern, select_includes};
 pub use locate::Origin;
 pub use memo::Memo;

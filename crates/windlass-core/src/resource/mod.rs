@@ -1,7 +1,7 @@
 //! The kinds of things a fleet is made of: one file per kind with its spec, its defaults and what it refers to.
 //!
 //! To add a kind: a file here with a `record!` and its [`ResourceSpec`], one line in `kinds!`, and its section in
-//! `manifest/file.rs`. Schema, explain, diff, order and reference follow from that; ARCHITECTURE.md has the checklist.
+//! `manifest/document.rs`. Schema, explain, diff, order and reference follow from that; ARCHITECTURE.md has the checklist.
 
 mod assignment;
 mod bundle;

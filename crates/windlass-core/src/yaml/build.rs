@@ -156,7 +156,7 @@ impl<'s> Builder<'s> {
             children.iter().fold(1_u32, |sum, child| sum.saturating_add(self.weights[*child as usize]));
         let first = offset(self.tree.children.len());
         // Merge keys copy entries before the weight of what they end up in is known.
-        if self.tree.children.len() + children.len() > 2 * MAX_EXPANDED_NODES as usize {
+        if self.tree.children.len() + children.len() > MAX_EXPANDED_NODES as usize {
             return Err(expansion_finding(span));
         }
         self.tree.children.extend(children);

@@ -1,0 +1,205 @@
+//! What fleet.yaml looks like: its sections, and what may stand in each.
+
+use super::include::IncludePattern;
+use super::section::{Section, SectionItem, decode_named};
+use crate::code::Code;
+use crate::diagnostic::Finding;
+use crate::resource::{
+    AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec,
+    ModuleSpec, NetworkSpec, NodeSpec, PeerSpec, TemplateSpec, VirtualIpSpec,
+};
+use crate::shape::{Beside, Canonical, Decoder, Description, Record, Settings, Shape, Unknown, record};
+use crate::value::{Hostname, Name, quoted};
+use crate::yaml::NodeRef;
+
+record! {
+    /// fleet.yaml declares what a fleet should be. Every section is a map keyed by name, or a list whose items carry
+    /// the name.
+    pub struct FleetFile {
+        /// The version of the file format. Always 1. Required in fleet.yaml, optional in included files.
+        version: Lenient<FormatVersion> = Lenient::default() => "1",
+        /// The account the fleet belongs to, by id or name. It must be the repository's account. Required in
+        /// fleet.yaml, optional in included files.
+        account: Lenient<String> = Lenient::default() => "acme",
+        /// Further files to read, as globs relative to fleet.yaml. Only fleet.yaml itself may include.
+        include: Lenient<Vec<IncludePattern>> = Lenient::default() => "[\"fleet.d/*.yaml\"]",
+        /// Templates: what machines are made of.
+        templates: Section<TemplateSpec> = Section::default() => "{edge-base: {node_platform: ubuntu-24.04-amd64}}",
+        /// Modules: units of configuration.
+        modules: Section<ModuleSpec> = Section::default() => "{nginx-public: {priority: 50}}",
+        /// Nodes: machines.
+        nodes: Section<NodeSpec> = Section::default() => "[{hostname: edge-tokyo-01, template: edge-base}]",
+        /// Assignments: modules on single nodes.
+        assignments: Section<AssignmentSpec> = Section::default() => "{\"edge-tokyo-01:nginx-public\": {enabled: true}}",
+        /// Provider configurations: shown, never applied. Secrets are refused.
+        provider_configs: Section<Settings> = Section::default() => "{aws: {region: eu-west-1}}",
+        /// The overlay networks between nodes.
+        sdwan: Lenient<SdwanSection> = Lenient::default() => "{networks: [{name: edge-fabric}]}",
+        /// Other control planes.
+        federation: Lenient<FederationSection> = Lenient::default() => "{peers: []}",
+        /// Kubernetes clusters.
+        clusters: Section<ClusterSpec> = Section::default() => "[{name: prod-eu, labels: {env: prod}}]",
+        /// Groups of clusters.
+        cluster_groups: Section<ClusterGroupSpec> = Section::default() =>
+            "[{name: prod, selector: {matchLabels: {env: prod}}}]",
+        /// Kubernetes content and where it goes.
+        bundles: Section<BundleSpec> = Section::default() =>
+            "[{name: cert-manager, path: applications/cert-manager, targets: [{cluster_group: prod}]}]",
+    }
+}
+
+record! {
+    /// The overlay networks between nodes.
+    pub struct SdwanSection {
+        /// Networks with their peers and virtual IPs.
+        networks: Section<NetworkEntry> = Section::default() => "[{name: edge-fabric, peers: [{host: edge-tokyo-01}]}]",
+    }
+}
+
+record! {
+    /// Other control planes.
+    pub struct FederationSection {
+        /// Control planes this one trusts.
+        peers: Section<FederationPeerSpec> = Section::default() => "[]",
+    }
+}
+
+record! {
+    /// What stands inside a network but is a resource of its own.
+    pub(super) struct NetworkMembers {
+        /// The nodes of the network.
+        peers: Section<PeerSpec> = Section::default() => "[{host: edge-tokyo-01, publicly_reachable: true}]",
+        /// Addresses that move between peers.
+        virtual_ips: Section<VirtualIpSpec> = Section::default() =>
+            "[{name: cdn-frontend, primary_holder: edge-tokyo-01}]",
+    }
+}
+
+/// A network with everything that stands inside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkEntry {
+    pub(super) spec: NetworkSpec,
+    pub(super) members: NetworkMembers,
+}
+
+/// A field whose mistakes must not hide those of its neighbours: reading it always succeeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lenient<T>(pub(super) Option<T>);
+
+impl<T> Default for Lenient<T> {
+    fn default() -> Self {
+        Lenient(None)
+    }
+}
+
+impl<T: Shape> Shape for Lenient<T> {
+    fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        Some(Lenient(T::decode(node, decoder)))
+    }
+
+    fn write(&self, out: &mut Canonical) {
+        self.0.write(out);
+    }
+
+    fn describe() -> Description {
+        T::describe()
+    }
+}
+
+/// The version of the file format. There is one so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatVersion;
+
+impl Shape for FormatVersion {
+    fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        match node.scalar_text() {
+            Some("1") => Some(FormatVersion),
+            found => {
+                let found = quoted(found.unwrap_or("this"));
+                let finding = Finding::new(
+                    Code::VersionUnsupported,
+                    node.span(),
+                    format!("{found} is not a version of the format"),
+                );
+                decoder.report(finding.help("write `version: 1`"));
+                None
+            }
+        }
+    }
+
+    fn write(&self, out: &mut Canonical) {
+        out.json(&1);
+    }
+
+    fn describe() -> Description {
+        Description::Integer { min: 1, max: 1 }
+    }
+}
+
+macro_rules! section_items {
+    ($($spec:ident: $name:ident by $key:literal,)*) => {
+        $(impl SectionItem for $spec {
+            type Name = $name;
+            const NAME_KEY: &'static str = $key;
+
+            fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+                decode_named(Self::NAME_KEY, node, decoder)
+            }
+
+            fn describe_item() -> Description {
+                <$spec as Shape>::describe()
+            }
+        })*
+    };
+}
+
+section_items! {
+    TemplateSpec: Name by "name",
+    ModuleSpec: Name by "name",
+    NodeSpec: Hostname by "hostname",
+    AssignmentSpec: AssignmentName by "name",
+    PeerSpec: Hostname by "host",
+    VirtualIpSpec: Name by "name",
+    FederationPeerSpec: Name by "name",
+    ClusterSpec: Name by "name",
+    ClusterGroupSpec: Name by "name",
+    BundleSpec: Name by "name",
+}
+
+impl SectionItem for NetworkEntry {
+    type Name = Name;
+    const NAME_KEY: &'static str = "name";
+
+    fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        let beside = Beside { keys: &["peers", "virtual_ips"], ..Beside::name(Self::NAME_KEY) };
+        let spec = NetworkSpec::decode_fields(node, beside, decoder);
+        let members = NetworkMembers::decode_fields(
+            node,
+            Beside { unknown: Unknown::Ignore, ..Beside::NOTHING },
+            decoder,
+        );
+        Some(NetworkEntry { spec: spec?, members: members? })
+    }
+
+    fn describe_item() -> Description {
+        let mut description = NetworkSpec::description();
+        description.fields.extend(NetworkMembers::description().fields);
+        Description::Record(description)
+    }
+}
+
+impl SectionItem for Settings {
+    type Name = Name;
+    const NAME_KEY: &'static str = "name";
+
+    fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        decoder.refusing_secrets(|decoder| Settings::decode(node, decoder)).map(|mut settings| {
+            settings.0.remove(Self::NAME_KEY);
+            settings
+        })
+    }
+
+    fn describe_item() -> Description {
+        Settings::describe()
+    }
+}

@@ -1,0 +1,121 @@
+//! A fleet as it was read, and telling where in its files something is wrong.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::file::FileManifest;
+use super::locate::{Origin, Part, Places};
+use crate::code::Code;
+use crate::desired::Desired;
+use crate::diagnostic::{self, Diagnostic, Finding};
+use crate::remark::Remark;
+use crate::resource::{At, ResourceKey};
+use crate::value::quoted;
+
+/// A fleet as it was read: what it should be, everything wrong with it, and the files for excerpts.
+#[derive(Debug)]
+pub struct Fleet {
+    /// What the fleet should be. Only to be planned with when [`Fleet::has_errors`] is false.
+    pub desired: Desired,
+    /// Every problem, sorted by place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The files, root first.
+    pub files: Vec<Arc<FileManifest>>,
+}
+
+/// A path of the repository that a resource needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeededPath {
+    /// The path, relative to fleet.yaml.
+    pub path: String,
+    key: ResourceKey,
+    at: At,
+}
+
+impl Fleet {
+    /// Whether anything stops a plan.
+    pub fn has_errors(&self) -> bool {
+        diagnostic::has_errors(&self.diagnostics)
+    }
+
+    /// Takes back what was said because something was not found in the files, when some files could not be read at
+    /// all: it may well be there.
+    pub fn files_were_refused(&mut self) {
+        self.withdraw(&[Code::ReferenceUnresolved, Code::SelectorEmpty, Code::IncludeEmpty]);
+    }
+
+    pub(super) fn withdraw(&mut self, codes: &[Code]) {
+        self.diagnostics.retain(|problem| !codes.contains(&problem.code));
+    }
+
+    /// The text of a file, for excerpts.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.files.iter().find(|file| file.path == path).map(|file| file.text.as_ref())
+    }
+
+    /// Problems with resources of this fleet, with their places.
+    pub fn tell(&self, remarks: Vec<Remark>) -> Vec<Diagnostic> {
+        place_remarks(&self.files, &self.desired, remarks)
+    }
+
+    /// Paths of the repository that must exist for this fleet.
+    pub fn repository_paths(&self) -> Vec<NeededPath> {
+        let mut paths = Vec::new();
+        for (kind, name, declared) in self.desired.resources.iter() {
+            declared.spec.repository_paths(&mut |path, at| {
+                let key = ResourceKey::new(kind, name);
+                paths.push(NeededPath { path: path.to_string(), key, at });
+            });
+        }
+        paths
+    }
+
+    /// Adds a problem for each path that is needed and not there.
+    pub fn report_missing_paths(&mut self, missing: Vec<NeededPath>) {
+        let remarks = missing
+            .into_iter()
+            .map(|NeededPath { path, key, at }| Remark {
+                code: Code::PathMissing,
+                key,
+                at,
+                message: format!("{} does not exist in the repository", quoted(&path)),
+                text: path,
+                help: "paths are relative to fleet.yaml; check the spelling, or add it to the commit"
+                    .to_owned(),
+            })
+            .collect();
+        let told = self.tell(remarks);
+        self.diagnostics.extend(told);
+        diagnostic::sort(&mut self.diagnostics);
+    }
+}
+
+/// Looks up the places of remarks, reading each file that has any once more.
+pub(super) fn place_remarks(
+    files: &[Arc<FileManifest>],
+    desired: &Desired,
+    remarks: Vec<Remark>,
+) -> Vec<Diagnostic> {
+    let mut placed = Vec::new();
+    let mut by_file: BTreeMap<usize, Vec<(Origin, Remark)>> = BTreeMap::new();
+    for remark in remarks {
+        match desired.resources.get(remark.key.kind, &remark.key.name) {
+            Some(declared) => by_file.entry(declared.file).or_default().push((declared.origin, remark)),
+            None => {
+                let path = remark.key.to_string();
+                placed.push(Diagnostic::without_place(remark.code, path, remark.message).help(remark.help));
+            }
+        }
+    }
+    let places = Places::new(files, by_file.keys().copied());
+    for (file, remarks) in by_file {
+        let mut places = places.in_file(file);
+        for (origin, remark) in remarks {
+            let found =
+                places.find(Part { name: &remark.key.name, origin, at: remark.at, text: &remark.text });
+            let finding = Finding::new(remark.code, 0..0, remark.message).help(remark.help);
+            placed.push(places.diagnostic(found, finding));
+        }
+    }
+    placed
+}
