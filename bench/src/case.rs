@@ -48,8 +48,7 @@ impl Case {
 
 /// Files as the core takes them.
 pub(crate) fn sources(files: &[FleetText]) -> Vec<SourceFile> {
-    let source =
-        |file: &FleetText| SourceFile { path: file.path.clone(), bytes: file.text.clone().into_bytes() };
+    let source = |file: &FleetText| SourceFile::new(&file.path, file.text.clone().into_bytes());
     files.iter().map(source).collect()
 }
 

@@ -8,7 +8,7 @@ use windlass_core::manifest::{Context, Memo, SourceFile};
 use windlass_core::plan::{self, Confirmation};
 
 fuzz_target!(|bytes: &[u8]| {
-    let files = [SourceFile { path: "fleet.yaml".to_owned(), bytes: bytes.to_vec() }];
+    let files = [SourceFile::new("fleet.yaml", bytes.to_vec())];
     let fleet = Memo::default().read_once(&files, &Context::offline());
     if fleet.has_errors() {
         return;

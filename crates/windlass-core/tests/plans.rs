@@ -11,7 +11,7 @@ use windlass_core::resource::{Kind, ResourceKey};
 
 fn desired(body: &str) -> Desired {
     let text = format!("version: 1\naccount: acme\n{body}");
-    let files = [SourceFile { path: "fleet.yaml".to_owned(), bytes: text.into_bytes() }];
+    let files = [SourceFile::new("fleet.yaml", text.into_bytes())];
     let fleet = Memo::default().read_once(&files, &Context::offline());
     assert!(!fleet.has_errors(), "{:?}", fleet.diagnostics);
     fleet.desired

@@ -6,10 +6,12 @@
 
 mod directory;
 mod git;
+mod parallel;
 mod read;
 
 pub use directory::Directory;
 pub use git::{GitError, GitTree};
+pub use parallel::read_ahead;
 pub use read::{FleetFiles, read_fleet};
 
 /// What stands at a path of a tree.

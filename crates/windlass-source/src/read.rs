@@ -25,7 +25,7 @@ pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
     let mut fleet = FleetFiles::default();
     let Some(root_bytes) = read_one(tree, root, &mut fleet.problems) else { return fleet };
     let mut total = root_bytes.len();
-    let root_file = SourceFile { path: root.to_owned(), bytes: root_bytes };
+    let root_file = SourceFile::new(root, root_bytes);
     let patterns = memo.includes_of(&root_file);
     fleet.files.push(root_file);
     if patterns.is_empty() {
@@ -55,7 +55,7 @@ pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
             fleet.problems.push(Diagnostic::with_file(Code::FilesTooLarge, root, message).help(help));
             return fleet;
         }
-        fleet.files.push(SourceFile { path: path.to_owned(), bytes });
+        fleet.files.push(SourceFile::new(path, bytes));
     }
     fleet
 }

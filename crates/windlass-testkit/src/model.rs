@@ -225,13 +225,11 @@ impl Model {
             texts[file].push_str(&write_section(section, &entries, form));
         }
         let head = "version: 1\naccount: acme\ninclude: [\"fleet.d/*.yaml\"]\n";
-        let mut files =
-            vec![SourceFile { path: "fleet.yaml".to_owned(), bytes: format!("{head}{}", texts[0]).into() }];
+        let mut files = vec![SourceFile::new("fleet.yaml", format!("{head}{}", texts[0]).into())];
         let rest = texts.into_iter().enumerate().skip(1);
-        files.extend(rest.map(|(number, text)| SourceFile {
-            path: format!("fleet.d/{number}.yaml"),
-            bytes: text.into_bytes(),
-        }));
+        files.extend(
+            rest.map(|(number, text)| SourceFile::new(format!("fleet.d/{number}.yaml"), text.into_bytes())),
+        );
         files
     }
 }

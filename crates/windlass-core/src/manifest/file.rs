@@ -20,10 +20,25 @@ pub struct SourceFile {
     pub path: String,
     /// Its content.
     pub bytes: Vec<u8>,
+    /// The digest of the content.
+    digest: Digest,
+}
+
+impl SourceFile {
+    /// A file with this path and content.
+    pub fn new(path: impl Into<String>, bytes: Vec<u8>) -> SourceFile {
+        let digest = Digest::of(&bytes);
+        SourceFile { path: path.into(), bytes, digest }
+    }
+
+    /// The digest of the content.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
 }
 
 /// What part a file plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// fleet.yaml itself, which names version and account and may include others.
     Root,

@@ -12,30 +12,45 @@ use crate::digest::Digest;
 /// The files and the fleet of the last reading. Keeps nothing else, so it is as large as one fleet.
 #[derive(Debug, Default)]
 pub struct Memo {
-    files: BTreeMap<Digest, Arc<FileManifest>>,
+    files: BTreeMap<Key, Arc<FileManifest>>,
     fleet: Option<(Digest, Arc<Fleet>)>,
 }
+
+/// What reading a file depends on. Its path and role show in its problems.
+type Key = (Role, String, Digest);
 
 impl Memo {
     /// What a root file includes, remembered for the reading of the whole fleet that follows.
     pub fn includes_of(&mut self, root: &SourceFile) -> Vec<IncludePattern> {
         let read = || Arc::new(read_file(&root.path, &root.bytes, Role::Root));
-        self.files.entry(digest_of(root, 0)).or_insert_with(read).include.clone()
+        self.files.entry(key_of(0, root)).or_insert_with(read).include.clone()
+    }
+
+    /// Which of a fleet's files were not read yet. Whoever can do things at once may read them and [`Memo::learn`]
+    /// the results; otherwise [`Memo::read`] reads them one by one.
+    pub fn unknown<'f>(&self, files: &'f [SourceFile]) -> Vec<(Role, &'f SourceFile)> {
+        let unknown =
+            files.iter().enumerate().filter(|(index, file)| !self.files.contains_key(&key_of(*index, file)));
+        unknown.map(|(index, file)| (role_of(index), file)).collect()
+    }
+
+    /// Remembers what a file declares.
+    pub fn learn(&mut self, role: Role, file: &SourceFile, manifest: FileManifest) {
+        self.files.insert((role, file.path.clone(), file.digest()), Arc::new(manifest));
     }
 
     /// Reads a fleet; the first file is its root. Files with known bytes are not read again, and if all are known,
     /// in the same context, neither is the fleet.
     pub fn read(&mut self, files: &[SourceFile], context: &Context) -> Arc<Fleet> {
-        let digests: Vec<Digest> =
-            files.iter().enumerate().map(|(index, file)| digest_of(file, index)).collect();
-        let whole = whole_digest(&digests, context);
+        let whole = whole_digest(files, context);
         if let Some((known, fleet)) = &self.fleet
             && *known == whole
         {
             return Arc::clone(fleet);
         }
-        let read = self.read_files(files, &digests);
-        self.files = digests.into_iter().zip(read.iter().cloned()).collect();
+        let read = self.read_files(files);
+        let keys = files.iter().enumerate().map(|(index, file)| key_of(index, file));
+        self.files = keys.zip(read.iter().cloned()).collect();
         let fleet = Arc::new(assemble(read, context));
         self.fleet = Some((whole, Arc::clone(&fleet)));
         fleet
@@ -43,17 +58,15 @@ impl Memo {
 
     /// Reads a fleet that will not be read again.
     pub fn read_once(self, files: &[SourceFile], context: &Context) -> Fleet {
-        let digests: Vec<Digest> =
-            files.iter().enumerate().map(|(index, file)| digest_of(file, index)).collect();
-        assemble(self.read_files(files, &digests), context)
+        assemble(self.read_files(files), context)
     }
 
-    fn read_files(&self, files: &[SourceFile], digests: &[Digest]) -> Vec<Arc<FileManifest>> {
-        let read = |(index, (file, digest)): (usize, (&SourceFile, &Digest))| match self.files.get(digest) {
+    fn read_files(&self, files: &[SourceFile]) -> Vec<Arc<FileManifest>> {
+        let read = |(index, file): (usize, &SourceFile)| match self.files.get(&key_of(index, file)) {
             Some(known) => Arc::clone(known),
             None => Arc::new(read_file(&file.path, &file.bytes, role_of(index))),
         };
-        files.iter().zip(digests).enumerate().map(read).collect()
+        files.iter().enumerate().map(read).collect()
     }
 }
 
@@ -61,13 +74,14 @@ fn role_of(index: usize) -> Role {
     if index == 0 { Role::Root } else { Role::Included }
 }
 
-/// The path and the role matter too: both show in problems.
-fn digest_of(file: &SourceFile, index: usize) -> Digest {
-    let role: &[u8] = if index == 0 { b"root" } else { b"included" };
-    Digest::of_parts([role, file.path.as_bytes(), &file.bytes])
+fn key_of(index: usize, file: &SourceFile) -> Key {
+    (role_of(index), file.path.clone(), file.digest())
 }
 
-fn whole_digest(digests: &[Digest], context: &Context) -> Digest {
+fn whole_digest(files: &[SourceFile], context: &Context) -> Digest {
     let context = context.digest();
-    Digest::of_parts(digests.iter().map(Digest::as_bytes).chain([context.as_bytes()]))
+    let digests: Vec<Digest> = files.iter().map(SourceFile::digest).collect();
+    let parts =
+        files.iter().zip(&digests).flat_map(|(file, digest)| [file.path.as_bytes(), digest.as_bytes()]);
+    Digest::of_parts(parts.chain([context.as_bytes()]))
 }

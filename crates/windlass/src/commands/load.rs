@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::manifest::{Context, FLEET_FILE, Fleet, Memo};
 use windlass_core::remark::Remark;
-use windlass_source::{Directory, FleetFiles, GitTree, Tree, read_fleet};
+use windlass_source::{Directory, FleetFiles, GitTree, Tree, read_ahead, read_fleet};
 
 use crate::exit::CommandError;
 
@@ -53,8 +53,21 @@ fn or_here(parent: &Path) -> PathBuf {
     if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_path_buf() }
 }
 
+/// The files of a fleet, read but not yet joined: what takes the time and depends on nothing else.
+pub(super) struct Reading<T> {
+    tree: T,
+    files: FleetFiles,
+    memo: Memo,
+    prefix: String,
+}
+
 /// Reads the fleet at a path.
 pub(super) fn from_path(path: &Path, context: &Context) -> Loaded {
+    read_path(path).join(context)
+}
+
+/// Reads the files of the fleet at a path.
+pub(super) fn read_path(path: &Path) -> Reading<Directory> {
     let (directory, root) = split(path);
     let shown = directory.to_string_lossy();
     let prefix = match shown.as_ref() {
@@ -62,7 +75,7 @@ pub(super) fn from_path(path: &Path, context: &Context) -> Loaded {
         shown if shown.ends_with('/') => shown.to_owned(),
         shown => format!("{shown}/"),
     };
-    load(&Directory::new(&directory), &root, prefix, context)
+    Reading::new(Directory::new(&directory), &root, prefix)
 }
 
 /// Reads the fleet at a path as it was at a git revision.
@@ -72,22 +85,31 @@ pub(super) fn from_revision(path: &Path, revision: &str, context: &Context) -> R
         let help = "--from takes a directory, a file or a git revision such as `main` or `HEAD~1`";
         CommandError::told(error.to_string(), help)
     })?;
-    Ok(load(&tree, &root, format!("{revision}:"), context))
+    Ok(Reading::new(tree, &root, format!("{revision}:")).join(context))
 }
 
-fn load(tree: &impl Tree, root: &str, prefix: String, context: &Context) -> Loaded {
-    let mut memo = Memo::default();
-    let FleetFiles { files, problems: unread } = read_fleet(tree, root, &mut memo);
-    let mut fleet = memo.read_once(&files, context);
-    FleetFiles::check_paths(tree, &mut fleet);
-    if !unread.is_empty() {
-        fleet.files_were_refused();
+impl<T: Tree> Reading<T> {
+    fn new(tree: T, root: &str, prefix: String) -> Reading<T> {
+        let mut memo = Memo::default();
+        let files = read_fleet(&tree, root, &mut memo);
+        read_ahead(&files.files, &mut memo);
+        Reading { tree, files, memo, prefix }
     }
-    let mut problems: Vec<Diagnostic> = unread;
-    problems.append(&mut fleet.diagnostics);
-    name_files(&mut problems, &prefix);
-    diagnostic::sort(&mut problems);
-    Loaded { fleet, problems, prefix }
+
+    /// Joins the files into a fleet and checks it.
+    pub(super) fn join(self, context: &Context) -> Loaded {
+        let FleetFiles { files, problems: unread } = self.files;
+        let mut fleet = self.memo.read_once(&files, context);
+        FleetFiles::check_paths(&self.tree, &mut fleet);
+        if !unread.is_empty() {
+            fleet.files_were_refused();
+        }
+        let mut problems: Vec<Diagnostic> = unread;
+        problems.append(&mut fleet.diagnostics);
+        name_files(&mut problems, &self.prefix);
+        diagnostic::sort(&mut problems);
+        Loaded { fleet, problems, prefix: self.prefix }
+    }
 }
 
 fn name_files(problems: &mut [Diagnostic], prefix: &str) {

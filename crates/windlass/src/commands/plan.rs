@@ -1,6 +1,7 @@
 //! `windlass plan`.
 
 use std::path::Path;
+use std::thread;
 
 use windlass_core::catalogue::KnownVersions;
 use windlass_core::code::{Code, Severity};
@@ -18,8 +19,7 @@ use crate::exit::{CommandError, Exit};
 use crate::view::{self, Terminal};
 
 pub(crate) fn run(options: &PlanOptions, terminal: &Terminal) -> Result<Exit, CommandError> {
-    let before = load_before(options, &Context::offline())?;
-    let after = load::from_path(&options.path, &know(&before, load::context(&options.account)));
+    let (before, after) = load_both(options)?;
     let (plan, problems) = make_plan(options, &before, &after);
     let batch = plan::take(&plan.steps, options.max_proposals_per_tick, |_| Standing::Fresh);
     let shown = view::Planned {
@@ -41,6 +41,17 @@ pub(crate) fn run(options: &PlanOptions, terminal: &Terminal) -> Result<Exit, Co
         (true, _) => Exit::Problems,
         (false, true) => Exit::Fine,
         (false, false) => Exit::Changes,
+    })
+}
+
+/// Both states. Their files are read at the same time; joining the new one needs to know the old.
+fn load_both(options: &PlanOptions) -> Result<(Loaded, Loaded), CommandError> {
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| load::read_path(&options.path));
+        let before = load_before(options, &Context::offline())?;
+        let context = know(&before, load::context(&options.account));
+        let after = reading.join().map(|read| read.join(&context));
+        Ok((before, after.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
     })
 }
 

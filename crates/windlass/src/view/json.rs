@@ -9,31 +9,38 @@ use super::{Checked, Planned, is_unsafe};
 
 /// Prints a document as it is made, without holding its text.
 pub(crate) fn document(value: &impl Serialize) -> io::Result<()> {
-    let mut out = Escaping(io::BufWriter::with_capacity(64 << 10, io::stdout().lock()));
+    let escaping = Escaping { out: io::stdout().lock(), cut: Vec::new() };
+    let mut out = io::BufWriter::with_capacity(64 << 10, escaping);
     serde_json::to_writer_pretty(&mut out, value)?;
     writeln!(out)?;
     out.flush()
 }
 
 /// Escapes what JSON may hold as it is and a terminal may not. Outside of texts JSON has none of these characters.
-struct Escaping<W>(W);
+struct Escaping<W> {
+    out: W,
+    /// The beginning of a character that the last write cut off.
+    cut: Vec<u8>,
+}
 
 impl<W: Write> Write for Escaping<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Nearly everything is plain ASCII, which needs no closer look.
-        if is_plain(bytes) {
-            self.0.write_all(bytes)?;
+        if self.cut.is_empty() && is_plain(bytes) {
+            self.out.write_all(bytes)?;
             return Ok(bytes.len());
         }
-        match std::str::from_utf8(bytes) {
-            Ok(text) if text.chars().any(is_unsafe) => self.0.write_all(escape(text).as_bytes())?,
-            _ => self.0.write_all(bytes)?,
-        }
+        let mut whole = std::mem::take(&mut self.cut);
+        whole.extend_from_slice(bytes);
+        let valid = std::str::from_utf8(&whole).map_or_else(|error| error.valid_up_to(), str::len);
+        self.cut = whole.split_off(valid);
+        let text = std::str::from_utf8(&whole).unwrap_or_default();
+        self.out.write_all(escape(text).as_bytes())?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.out.flush()
     }
 }
 
@@ -84,9 +91,11 @@ mod tests {
     #[test]
     fn what_a_terminal_must_not_see_is_escaped_and_reads_back_the_same() {
         let value = json!({ "a\u{9b}": "\u{1b}\u{7f}\u{202e}\u{e0041}✓ é\n\t" });
-        let mut written = Escaping(Vec::new());
-        serde_json::to_writer_pretty(&mut written, &value).unwrap();
-        let text = String::from_utf8(written.0).unwrap();
+        let mut written = Escaping { out: Vec::new(), cut: Vec::new() };
+        for byte in serde_json::to_vec_pretty(&value).unwrap() {
+            written.write_all(&[byte]).unwrap();
+        }
+        let text = String::from_utf8(written.out).unwrap();
         assert!(!text.chars().any(is_unsafe));
         assert!(text.contains("✓ é"));
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);

@@ -1,0 +1,38 @@
+//! Reading the files of a fleet on all cores.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use windlass_core::manifest::{FileManifest, Memo, Role, SourceFile, read_file};
+
+/// Reads the files the memo does not know yet, several at a time. Files are read independently of one another, so the
+/// result is the same as reading them one by one.
+pub fn read_ahead(files: &[SourceFile], memo: &mut Memo) {
+    let unknown = memo.unknown(files);
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let workers = cores.min(unknown.len());
+    if workers < 2 {
+        return;
+    }
+    let next = AtomicUsize::new(0);
+    let read: Vec<Vec<(usize, FileManifest)>> = thread::scope(|scope| {
+        let started: Vec<_> = (0..workers).map(|_| scope.spawn(|| read_some(&unknown, &next))).collect();
+        // A worker that panicked read nothing; the memo's owner will meet the same file again.
+        started.into_iter().filter_map(|worker| worker.join().ok()).collect()
+    });
+    for (index, manifest) in read.into_iter().flatten() {
+        let (role, file) = unknown[index];
+        memo.learn(role, file, manifest);
+    }
+}
+
+/// Takes files from the list until none is left.
+fn read_some(files: &[(Role, &SourceFile)], next: &AtomicUsize) -> Vec<(usize, FileManifest)> {
+    let mut read = Vec::new();
+    loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let Some((role, file)) = files.get(index) else { return read };
+        read.push((index, read_file(&file.path, &file.bytes, *role)));
+    }
+}
