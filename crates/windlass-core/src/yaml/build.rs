@@ -11,7 +11,7 @@ use super::complain::{
     second_document_finding, syntax_finding, tell,
 };
 use super::tree::{Node, Stored, Style, Tree};
-use super::{MAX_DEPTH, MAX_EXPANDED_NODES};
+use super::{MAX_DEPTH, MAX_EXPANDED_NODES, quick};
 use crate::diagnostic::Finding;
 use crate::value::quoted;
 
@@ -23,6 +23,17 @@ const TEXT_PER_NODE: usize = 16;
 /// The tree is absent when reading could not go on; findings may exist beside a tree (a duplicate key, a custom tag)
 /// and then the tree holds the first of what was doubled and the untagged value.
 pub fn parse(text: &str) -> (Option<Tree<'_>>, Vec<Finding>) {
+    if let Err(finding) = check_text(text) {
+        return (None, vec![finding]);
+    }
+    match quick::read(text) {
+        Some(tree) => (Some(tree), Vec::new()),
+        None => parse_generally(text),
+    }
+}
+
+/// Like [`parse`], without the quick way.
+pub(super) fn parse_generally(text: &str) -> (Option<Tree<'_>>, Vec<Finding>) {
     parse_watched(text, options(), |_, _| {})
 }
 

@@ -8,6 +8,7 @@ mod build;
 mod complain;
 mod entries;
 mod format;
+mod quick;
 mod scalar;
 mod tree;
 
