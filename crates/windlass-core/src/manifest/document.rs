@@ -78,7 +78,8 @@ record! {
 /// A network with everything that stands inside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkEntry {
-    pub(super) spec: NetworkSpec,
+    /// The network itself, unless something in it was wrong; what stands inside it is declared all the same.
+    pub(super) spec: Option<NetworkSpec>,
     pub(super) members: NetworkMembers,
 }
 
@@ -178,7 +179,7 @@ impl SectionItem for NetworkEntry {
             Beside { unknown: Unknown::Ignore, ..Beside::NOTHING },
             decoder,
         );
-        Some(NetworkEntry { spec: spec?, members: members? })
+        Some(NetworkEntry { spec, members: members? })
     }
 
     fn describe_item() -> Description {

@@ -212,7 +212,7 @@ fn take_network(network: Entry<NetworkEntry>, manifest: &mut FileManifest) {
     let origin = Origin::of_entry(&["sdwan", "networks"], network.slot);
     let key = ResourceKey::new(Kind::Network, &network.name);
     let Some(entry) = network.value else { return declare(key, None, origin, manifest) };
-    declare(key, Some(entry.spec.into()), origin, manifest);
+    declare(key, entry.spec.map(Into::into), origin, manifest);
     let member = |name: &str| format!("{}/{name}", network.name);
     for peer in entry.members.peers.entries {
         let key = ResourceKey::new(Kind::Peer, member(&peer.name));
@@ -250,6 +250,15 @@ mod tests {
     fn problems(text: &str, role: Role) -> Vec<(Code, String)> {
         let manifest = read_file("fleet.yaml", text.as_bytes(), role);
         manifest.diagnostics.into_iter().map(|problem| (problem.code, problem.path)).collect()
+    }
+
+    #[test]
+    fn a_mistake_in_a_network_does_not_hide_what_stands_inside_it() {
+        let text = "sdwan: {networks: {n: {routing_mode: rip, peers: [{host: a}, {host: B}]}}}\n";
+        let file = read_file("a.yaml", text.as_bytes(), Role::Included);
+        let codes: Vec<Code> = file.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+        assert_eq!(codes, [Code::BadValue, Code::BadName]);
+        assert_eq!(file.declarations.len(), 1);
     }
 
     #[test]
