@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::manifest::FleetFile;
 use crate::shape::{Description, FieldDescription, Record, RecordDescription, SectionDescription};
 
-/// The schema's address, which editors show and `# yaml-language-server: $schema=` may name.
-const SCHEMA_ID: &str = "https://windlass.dev/schema/fleet.v1.json";
+/// The schema's name, which editors show.
+const SCHEMA_ID: &str = "urn:windlass:schema:fleet:1";
 
 /// The JSON Schema (2020-12) of fleet.yaml and of the files it includes.
 pub fn json_schema() -> Value {
