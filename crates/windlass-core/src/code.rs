@@ -68,7 +68,7 @@ codes! {
     FilesTooLarge "files-too-large" Error:
         "fleet.yaml and everything it includes may hold 64 MiB together.";
     FilesTooMany "files-too-many" Error:
-        "fleet.yaml may include 512 files. Use fewer, larger files.";
+        "fleet.yaml may include 512 files, by at most as many patterns. Use fewer, larger files.";
     ResourcesTooMany "resources-too-many" Error:
         "One repository may declare 100,000 resources. Split the fleet over several repositories.";
     YamlEncoding "yaml-encoding" Error:
@@ -157,8 +157,6 @@ codes! {
         "The module's content changes while its version stays, so that the version no longer says what a machine has. Give it a new version.";
     OwnedElsewhere "owned-elsewhere" Error:
         "Another repository owns this resource. Remove it there first, or keep it only there.";
-    Protected "protected" Warning:
-        "The resource has `protect: true` and so is never destroyed. Remove `protect` in one change and the resource in the next.";
     MassDestroy "mass-destroy" Error:
         "The change would destroy more than half of what this repository owns (and more than 10 resources). That is usually an emptied or wrong file; confirm it explicitly if it is meant.";
 }

@@ -79,6 +79,14 @@ fn duplicates_by_the_thousand_are_found_and_placed() {
 }
 
 #[test]
+fn a_fleet_cannot_ask_for_more_patterns_than_files() {
+    let patterns: String = (0..50_000).map(|number| format!("p{number}/*, ")).collect();
+    let file = read(&format!("{HEAD}include: [{patterns}]\n"));
+    assert_eq!(file.diagnostics.len(), 1);
+    assert_eq!((file.diagnostics[0].code, file.include.len()), (Code::FilesTooMany, 0));
+}
+
+#[test]
 fn odd_encodings_are_told_where_they_are() {
     let place = |bytes: &[u8]| {
         let file = read_file("fleet.yaml", bytes, Role::Root);

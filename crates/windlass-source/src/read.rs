@@ -1,6 +1,6 @@
 //! Tree → the files of a fleet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
@@ -66,17 +66,22 @@ fn list_for(
     patterns: &[IncludePattern],
     problems: &mut Vec<Diagnostic>,
 ) -> Result<BTreeMap<String, EntryKind>, ReadError> {
+    let directories: BTreeSet<String> = patterns.iter().map(fixed_directory).collect();
     let mut listed = BTreeMap::new();
-    for pattern in patterns {
-        let text = pattern.to_string();
-        let fixed = text.split(['*', '?', '[', '{']).next().unwrap_or_default();
-        let directory = fixed.rsplit_once('/').map_or("", |(directory, _)| directory);
+    for directory in &directories {
         match tree.entry(directory)? {
             Some(EntryKind::Other) => problems.push(not_regular(directory)),
             _ => listed.extend(tree.list(directory)?),
         }
     }
     Ok(listed)
+}
+
+/// The directory a pattern names before its first wildcard.
+fn fixed_directory(pattern: &IncludePattern) -> String {
+    let text = pattern.to_string();
+    let fixed = text.split(['*', '?', '[', '{']).next().unwrap_or_default();
+    fixed.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned())
 }
 
 fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Option<Vec<u8>> {

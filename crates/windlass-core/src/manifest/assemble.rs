@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::check;
 use super::file::FileManifest;
 use super::fleet::{Fleet, place_remarks};
+use super::include::IncludePattern;
 use super::locate::{Origin, Part, Places};
 use super::{MAX_FILES, MAX_RESOURCES, MAX_TOTAL_BYTES};
 use crate::catalogue::Known;
@@ -230,33 +231,31 @@ impl Assembly {
                 quoted(account)
             );
             let help = format!("write `account: {wanted}`, or register the repository in the other account");
-            self.report_value(
-                index,
-                &["account"],
-                None,
-                Finding::new(Code::AccountMismatch, 0..0, message).help(help),
-            );
+            let finding = Finding::new(Code::AccountMismatch, 0..0, message).help(help);
+            let places = Places::new(&files, [index]);
+            let places = places.in_file(index);
+            self.diagnostics.push(places.diagnostic(places.find_value(&["account"], None), finding));
         }
     }
 
     fn check_includes(&mut self) {
-        let Some(root) = self.files.first().cloned() else { return };
-        for (index, pattern) in root.include.iter().enumerate() {
-            if self.files.iter().skip(1).any(|file| pattern.matches(&file.path)) {
-                continue;
-            }
+        let Some(root) = self.files.first() else { return };
+        let included = || self.files.iter().skip(1).map(|file| file.path.as_str());
+        let unmatched: Vec<(usize, &IncludePattern)> =
+            root.include.iter().enumerate().filter(|(_, pattern)| !pattern.matches_any(included())).collect();
+        if unmatched.is_empty() {
+            return;
+        }
+        let places = Places::new(&self.files, [0]);
+        let places = places.in_file(0);
+        let told = unmatched.into_iter().map(|(index, pattern)| {
             let message = format!("{} matches no file", quoted(&pattern.to_string()));
             let finding = Finding::new(Code::IncludeEmpty, 0..0, message)
                 .help("patterns are relative to fleet.yaml; remove it if the files are gone");
-            self.report_value(0, &["include"], Some(index), finding);
-        }
-    }
-
-    fn report_value(&mut self, file: usize, keys: &[&'static str], index: Option<usize>, finding: Finding) {
-        let places = Places::new(&self.files, [file]);
-        let places = places.in_file(file);
-        let diagnostic = places.diagnostic(places.find_value(keys, index), finding);
-        self.diagnostics.push(diagnostic);
+            places.diagnostic(places.find_value(&["include"], Some(index)), finding)
+        });
+        let told: Vec<Diagnostic> = told.collect();
+        self.diagnostics.extend(told);
     }
 
     fn finish(mut self) -> Fleet {

@@ -1,6 +1,6 @@
 //! What fleet.yaml looks like: its sections, and what may stand in each.
 
-use super::include::IncludePattern;
+use super::include::Includes;
 use super::section::{Section, SectionItem, decode_named};
 use crate::code::Code;
 use crate::diagnostic::Finding;
@@ -22,7 +22,7 @@ record! {
         /// fleet.yaml, optional in included files.
         account: Lenient<String> = Lenient::default() => "acme",
         /// Further files to read, as globs relative to fleet.yaml. Only fleet.yaml itself may include.
-        include: Lenient<Vec<IncludePattern>> = Lenient::default() => "[\"fleet.d/*.yaml\"]",
+        include: Lenient<Includes> = Lenient::default() => "[\"fleet.d/*.yaml\"]",
         /// Templates: what machines are made of.
         templates: Section<TemplateSpec> = Section::default() => "{edge-base: {node_platform: ubuntu-24.04-amd64}}",
         /// Modules: units of configuration.

@@ -170,7 +170,7 @@ fn check_header<'t>(file: &FleetFile, root: NodeRef<'t>, role: Role, decoder: &m
 /// Takes the file apart into resources.
 fn take(file: FleetFile, manifest: &mut FileManifest) {
     manifest.account = file.account.0;
-    manifest.include = file.include.0.unwrap_or_default();
+    manifest.include = file.include.0.unwrap_or_default().0;
     take_section(Kind::Template, &["templates"], file.templates, manifest);
     take_section(Kind::Module, &["modules"], file.modules, manifest);
     take_section(Kind::Node, &["nodes"], file.nodes, manifest);

@@ -5,10 +5,12 @@ use std::fmt;
 
 use globset::{Glob, GlobBuilder};
 
-use super::FLEET_FILE;
+use super::{FLEET_FILE, MAX_FILES};
 use crate::code::Code;
-use crate::shape::{Complaint, TextValue};
+use crate::diagnostic::Finding;
+use crate::shape::{Canonical, Complaint, Decoder, Description, Shape, TextValue};
 use crate::value::quoted;
+use crate::yaml::{Content, NodeRef};
 
 /// A glob relative to fleet.yaml. `*` and `?` stop at `/`; `**` does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +19,37 @@ pub struct IncludePattern {
 }
 
 impl IncludePattern {
-    /// Whether a path, relative to fleet.yaml, is meant.
-    pub fn matches(&self, path: &str) -> bool {
-        self.glob.compile_matcher().is_match(path)
+    /// Whether any of these paths, relative to fleet.yaml, is meant.
+    pub fn matches_any<'p>(&self, mut paths: impl Iterator<Item = &'p str>) -> bool {
+        let matcher = self.glob.compile_matcher();
+        paths.any(|path| matcher.is_match(path))
+    }
+}
+
+/// The value of `include`. There cannot be more patterns than files: each costs a look at the repository.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Includes(pub(super) Vec<IncludePattern>);
+
+impl Shape for Includes {
+    fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        if let Content::Sequence(items) = node.content()
+            && items.len() > MAX_FILES
+        {
+            let message =
+                format!("{} patterns, more than the {MAX_FILES} files a fleet may have", items.len());
+            let finding = Finding::new(Code::FilesTooMany, node.span(), message);
+            decoder.report(finding.help("use fewer patterns, with wildcards"));
+            return None;
+        }
+        Vec::decode(node, decoder).map(Includes)
+    }
+
+    fn write(&self, out: &mut Canonical) {
+        self.0.write(out);
+    }
+
+    fn describe() -> Description {
+        <Vec<IncludePattern> as Shape>::describe()
     }
 }
 

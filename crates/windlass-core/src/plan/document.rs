@@ -42,11 +42,6 @@ impl Plan {
             .with("stopped", json!(self.stopped))
             .with("refused", json!(self.refusals))
     }
-
-    /// The plan's document as one value.
-    pub fn to_json(&self) -> Value {
-        serde_json::to_value(self.document()).expect("plain values always serialize into memory")
-    }
 }
 
 /// A plan to be serialized.

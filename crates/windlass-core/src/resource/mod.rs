@@ -228,14 +228,6 @@ impl ResourceKey {
     pub fn new(kind: Kind, name: impl Into<String>) -> ResourceKey {
         ResourceKey { kind, name: name.into() }
     }
-
-    /// The name as it stands in the file, without the network it belongs to.
-    pub fn short_name(&self) -> &str {
-        match self.kind {
-            Kind::Peer | Kind::VirtualIp => member_name(&self.name).1,
-            _ => &self.name,
-        }
-    }
 }
 
 impl fmt::Display for ResourceKey {

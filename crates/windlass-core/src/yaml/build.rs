@@ -32,21 +32,18 @@ pub fn parse(text: &str) -> (Option<Tree<'_>>, Vec<Finding>) {
     }
 }
 
-/// Like [`parse`], without the quick way.
+/// Like [`parse`], without the quick way. The text has passed [`check_text`].
 pub(super) fn parse_generally(text: &str) -> (Option<Tree<'_>>, Vec<Finding>) {
     parse_watched(text, options(), |_, _| {})
 }
 
-/// Like [`parse`], and shows every event to `watch`; `options` must be those of reading, plus further events.
+/// Like [`parse_generally`], and shows every event to `watch`; `options` must be those of reading, plus further events.
 pub(super) fn parse_watched<'s>(
     text: &'s str,
     options: granit_parser::Options,
     mut watch: impl FnMut(&Event<'s>, &Span),
 ) -> (Option<Tree<'s>>, Vec<Finding>) {
     let mut findings = Vec::new();
-    if let Err(finding) = check_text(text) {
-        return (None, vec![finding]);
-    }
     let mut builder = Builder { text, ..Builder::default() };
     let mut parser = Parser::new_from_str_with_options(text, options);
     let outcome = loop {

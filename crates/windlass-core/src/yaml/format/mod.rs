@@ -24,6 +24,7 @@ use granit_parser::Options;
 use self::read::Reader;
 use self::verify::Meaning;
 use self::written::Document;
+use super::complain::check_text;
 use super::{MAX_FILE_BYTES, build};
 use crate::diagnostic::{Code, Finding};
 
@@ -34,6 +35,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 /// What [`parse`](super::parse) cannot read gives its findings. YAML this layout has no form for (directives, `? `
 /// keys, keys that are lists or maps) gives one finding at its place; so does a result larger than a file may be.
 pub fn format(text: &str) -> Result<String, Vec<Finding>> {
+    check_text(text).map_err(|finding| vec![finding])?;
     let source = with_plain_line_ends(text);
     let is_rewritten = *source != *text;
     if is_rewritten && let (None, findings) = build::parse(text) {
