@@ -14,7 +14,14 @@ use support::project_root;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
     ("windlass-source", &["windlass-core"]),
-    ("windlass", &["windlass-core", "windlass-source"]),
+    ("windlass-api", &["windlass-core"]),
+    ("windlass-secrets", &["windlass-core"]),
+    ("windlass-store", &["windlass-core"]),
+    (
+        "windlass-server",
+        &["windlass-api", "windlass-core", "windlass-secrets", "windlass-source", "windlass-store"],
+    ),
+    ("windlass", &["windlass-api", "windlass-core", "windlass-server", "windlass-source", "windlass-store"]),
     ("windlass-testkit", &["windlass-core"]),
     ("windlass-bench", &["windlass-core", "windlass-source", "windlass-testkit"]),
 ];
@@ -60,6 +67,7 @@ fn the_core_depends_on_nothing_that_touches_the_world() {
         "globset",
         "granit-parser",
         "ipnet",
+        "jiff",
         "serde",
         "serde_json",
         "sha2",

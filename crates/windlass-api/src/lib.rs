@@ -1,0 +1,1 @@
+//! Wire types, the endpoint table, OpenAPI and a typed client.

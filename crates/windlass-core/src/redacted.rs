@@ -1,0 +1,49 @@
+//! A value that must not be told to anyone: passwords, keys, tokens.
+
+use std::fmt;
+
+use crate::secret::HIDDEN;
+
+/// Holds a secret. It prints as `(hidden)`, cannot be serialized, and is only got at by [`Redacted::expose`], so that
+/// every place that does can be found by that word.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Redacted<T>(T);
+
+impl<T> Redacted<T> {
+    /// Takes a secret into keeping.
+    pub fn new(secret: T) -> Redacted<T> {
+        Redacted(secret)
+    }
+
+    /// The secret itself, for the one place that needs it.
+    pub fn expose(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> fmt::Debug for Redacted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HIDDEN)
+    }
+}
+
+impl<T> fmt::Display for Redacted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HIDDEN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_prints_as_hidden_however_it_is_asked() {
+        let secret = Redacted::new("hunter2".to_owned());
+        assert_eq!(
+            format!("{secret} {secret:?} {secret:#?} {:?}", Some(&secret)),
+            "(hidden) (hidden) (hidden) Some((hidden))"
+        );
+        assert_eq!(secret.expose(), "hunter2");
+    }
+}

@@ -1,0 +1,92 @@
+//! A moment, as it is stored and as it is written. The core never asks what time it is; it is told.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Milliseconds since 1970 in UTC. Written as RFC 3339: `2026-11-16T00:32:26.000Z`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// This many milliseconds after 1970. Moments beyond what a calendar can name become the last that it can.
+    pub fn from_millis(millis: i64) -> Timestamp {
+        let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
+        Timestamp(millis.clamp(first.as_millisecond(), last.as_millisecond()))
+    }
+
+    /// Milliseconds since 1970.
+    pub fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// The moment so much later.
+    pub fn after(self, duration: Duration) -> Timestamp {
+        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(self.0.saturating_add(millis))
+    }
+
+    /// The moment so much earlier.
+    pub fn before(self, duration: Duration) -> Timestamp {
+        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(self.0.saturating_sub(millis))
+    }
+
+    /// How much later this is than `earlier`; nothing if it is not.
+    pub fn since(self, earlier: Timestamp) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// Reads RFC 3339.
+    pub fn parse(text: &str) -> Option<Timestamp> {
+        let moment: jiff::Timestamp = text.trim().parse().ok()?;
+        Some(Timestamp::from_millis(moment.as_millisecond()))
+    }
+
+    /// The same moment for calendars and time zones.
+    pub fn to_calendar(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.0).expect("kept within what a calendar can name")
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.to_calendar())
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Timestamp::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not an RFC 3339 time")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_written_as_rfc_3339_and_reads_back() {
+        let moment = Timestamp::from_millis(1_763_251_200_123);
+        assert_eq!(moment.to_string(), "2025-11-16T00:00:00.123Z");
+        assert_eq!(Timestamp::parse(&moment.to_string()), Some(moment));
+        assert_eq!(Timestamp::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn no_arithmetic_leaves_the_calendar() {
+        let last = Timestamp::from_millis(i64::MAX);
+        assert_eq!(last.after(Duration::MAX), last);
+        assert_eq!(last.since(last.after(Duration::from_secs(1))), Duration::ZERO);
+        let _ = Timestamp::from_millis(i64::MIN).before(Duration::MAX).to_string();
+    }
+}

@@ -1,0 +1,1 @@
+//! The control plane: loops, HTTP and authentication.

@@ -1,0 +1,1 @@
+//! All SQL of Windlass: SQLite and PostgreSQL from one set of statements.
