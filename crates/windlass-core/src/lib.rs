@@ -20,6 +20,7 @@ mod graph;
 pub mod live;
 pub mod manifest;
 pub mod plan;
+pub mod proposal;
 pub mod redacted;
 pub mod reference;
 pub mod remark;

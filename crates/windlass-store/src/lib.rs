@@ -1,1 +1,47 @@
 //! All SQL of Windlass: SQLite and PostgreSQL from one set of statements.
+//!
+//! One file per noun. Reading functions are on [`Reading`], writing ones on [`Writing`], which is one transaction, and
+//! on [`AccountWriting`], in which changes, events and audit entries become true together. The writes of an account
+//! happen one after the other: that makes event numbers and the audit chain gapless, and compare-and-set simple.
+//! Nothing here decides anything.
+
+mod accounts;
+mod audit;
+mod check;
+mod db;
+mod desired;
+mod drift;
+mod error;
+mod events;
+mod leases;
+mod page;
+mod proposal_lists;
+mod proposals;
+mod repositories;
+mod resources;
+mod runs;
+mod settings;
+mod sql;
+mod tokens;
+mod users;
+mod write;
+
+pub use accounts::{Account, Halt};
+pub use audit::{Actor, AuditEntry, Audited, Outcome, Verified};
+pub use check::Checked;
+pub use db::{Address, Reading, Store};
+pub use desired::{NewWanted, Wanted};
+pub use drift::{Acceptance, Drift};
+pub use error::StoreError;
+pub use events::{Event, EventFilter, EventOrder, NewEvent, Severity};
+pub use leases::Lease;
+pub use page::new_id;
+pub use proposal_lists::ProposalFilter;
+pub use proposals::{Approval, Edit, Moved, Proposal};
+pub use repositories::Repository;
+pub use resources::{Resource, ResourceFilter, ResourceHead};
+pub use runs::{Run, RunError, Stage, Trigger};
+pub use settings::{Answer, Throttle};
+pub use tokens::Token;
+pub use users::{Member, Session, User};
+pub use write::{AccountWriting, Mark, Writing};

@@ -58,6 +58,23 @@ impl Fleet {
         place_remarks(&self.files, &self.desired, remarks)
     }
 
+    /// Where resources are declared: file and line, in the order asked for. None for what is declared nowhere.
+    pub fn declared_at(&self, keys: &[ResourceKey]) -> Vec<Option<(String, usize)>> {
+        let declared_in = |key: &ResourceKey| self.desired.resources.get(key.kind, &key.name);
+        let places = Places::new(&self.files, keys.iter().filter_map(|key| Some(declared_in(key)?.file)));
+        let mut files = BTreeMap::new();
+        keys.iter()
+            .map(|key| {
+                let declared = declared_in(key)?;
+                let file = files.entry(declared.file).or_insert_with(|| places.in_file(declared.file));
+                let part = Part { name: &key.name, origin: declared.origin, at: At::Name, text: &key.name };
+                let found = file.find(part);
+                let diagnostic = file.diagnostic(found, Finding::new(Code::BadName, 0..0, ""));
+                Some((diagnostic.file, diagnostic.line))
+            })
+            .collect()
+    }
+
     /// Paths of the repository that must exist for this fleet.
     pub fn repository_paths(&self) -> Vec<NeededPath> {
         let mut paths = Vec::new();

@@ -11,6 +11,7 @@ mod map;
 mod module;
 mod network;
 mod node;
+mod read;
 mod template;
 
 use std::borrow::Cow;
@@ -29,6 +30,7 @@ pub use map::ResourceMap;
 pub use module::{HostFile, HostService, HostSpec, ModuleSpec, ServiceState, Variety};
 pub use network::{NetworkSpec, PeerSpec, RoutingMode, VirtualIpSpec};
 pub use node::{LifecycleClass, NodeSpec};
+pub use read::ReadSpec;
 pub use template::TemplateSpec;
 
 use crate::digest::Digest;

@@ -1,0 +1,129 @@
+//! A new plan × what is already offered → what to keep, to close and to open.
+
+use super::Status;
+use crate::digest::Digest;
+use crate::live::Live;
+use crate::plan::{Plan, Standing, Step, take};
+use crate::resource::{ResourceKey, ResourceMap};
+
+/// An open proposal of the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// Its id.
+    pub id: String,
+    /// What it changes.
+    pub key: ResourceKey,
+    /// The live state it was made against.
+    pub base: Option<Digest>,
+    /// What git wanted when it was made.
+    pub desired: Option<Digest>,
+    /// Where it is in its life.
+    pub status: Status,
+}
+
+/// A change that someone rejected, as it was then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declined {
+    /// What it would have changed.
+    pub key: ResourceKey,
+    /// The live state it was made against.
+    pub base: Option<Digest>,
+    /// What git wanted.
+    pub desired: Option<Digest>,
+    /// Whether it is not to be offered again before it changes.
+    pub until_change: bool,
+}
+
+/// The end of a proposal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closing {
+    /// Which.
+    pub id: String,
+    /// How it ends.
+    pub status: Status,
+    /// Why, for people.
+    pub reason: &'static str,
+}
+
+/// What a new plan means for the repository's proposals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reconciled {
+    /// Open ones that still stand, each with its position in the plan.
+    pub keep: Vec<(String, usize)>,
+    /// Open ones that end.
+    pub close: Vec<Closing>,
+    /// Positions in the plan to offer now, ascending.
+    pub open: Vec<usize>,
+    /// Changes left for later runs.
+    pub remaining: usize,
+    /// Changes that are not offered because someone rejected them until they change.
+    pub held_back: Vec<usize>,
+}
+
+/// Decides what becomes of the repository's proposals. A proposal is identified by its resource, the live state it was
+/// made against and what git wants: while these stay, so does it, and it is never offered twice.
+pub fn reconcile(plan: &Plan, offered: &[Offered], declined: &[Declined], live: &Live, cap: usize) -> Reconciled {
+    let positions: ResourceMap<usize> =
+        plan.steps.iter().enumerate().map(|(position, step)| (step.change.key.clone(), position)).collect();
+    let declined: ResourceMap<&Declined> = declined.iter().map(|declined| (declined.key.clone(), declined)).collect();
+    let mut result = Reconciled::default();
+    let mut is_open = vec![false; plan.steps.len()];
+    for proposal in offered {
+        let position = positions.get(proposal.key.kind, &proposal.key.name).copied();
+        match closing_of(proposal, position.map(|position| &plan.steps[position]), live) {
+            Some(closing) => result.close.push(closing),
+            None => {
+                if let Some(position) = position {
+                    is_open[position] = true;
+                    result.keep.push((proposal.id.clone(), position));
+                }
+            }
+        }
+    }
+    let refusal_of = |step: &Step| {
+        let key = &step.change.key;
+        declined.get(key.kind, &key.name).filter(|declined| {
+            declined.base == step.change.base && declined.desired == step.change.desired
+        })
+    };
+    result.held_back = (0..plan.steps.len())
+        .filter(|position| !is_open[*position])
+        .filter(|position| refusal_of(&plan.steps[*position]).is_some_and(|declined| declined.until_change))
+        .collect();
+    let standing = |position: usize, step: &Step| match refusal_of(step) {
+        _ if is_open[position] => Standing::Open,
+        Some(declined) if declined.until_change => Standing::Open,
+        Some(_) => Standing::Rejected,
+        None => Standing::Fresh,
+    };
+    let batch = take(&plan.steps, cap, |step| {
+        let key = &step.change.key;
+        positions.get(key.kind, &key.name).map_or(Standing::Fresh, |position| standing(*position, step))
+    });
+    result.open = batch.taken;
+    result.remaining = batch.remaining;
+    result
+}
+
+/// How an open proposal ends because of the new plan, if it does.
+fn closing_of(proposal: &Offered, step: Option<&Step>, live: &Live) -> Option<Closing> {
+    let close = |status, reason| Some(Closing { id: proposal.id.clone(), status, reason });
+    if proposal.status == Status::Applying {
+        return None;
+    }
+    match step {
+        Some(step) if step.change.base == proposal.base && step.change.desired == proposal.desired => None,
+        Some(step) if step.change.desired == proposal.desired => {
+            close(Status::Superseded, "the live state moved since this was proposed")
+        }
+        Some(_) => close(Status::Superseded, "git moved since this was proposed"),
+        None if proposal.status == Status::Approved && is_done(proposal, live) => {
+            close(Status::AppliedManually, "someone made this change by hand")
+        }
+        None => close(Status::Withdrawn, "there is no difference any more"),
+    }
+}
+
+fn is_done(proposal: &Offered, live: &Live) -> bool {
+    live.resources.get(proposal.key.kind, &proposal.key.name).map(|live| live.digest) == proposal.desired
+}

@@ -1,0 +1,318 @@
+-- The first schema. One text for SQLite and PostgreSQL: only TEXT and BIGINT, moments as milliseconds since 1970,
+-- yes and no as 1 and 0, documents as JSON in TEXT.
+
+-- The writes of one account happen one after the other; this row is what they queue for. The account '' is the
+-- installation itself.
+CREATE TABLE chains (
+    account_id TEXT NOT NULL PRIMARY KEY,
+    event_seq BIGINT NOT NULL,
+    audit_seq BIGINT NOT NULL,
+    audit_hash TEXT NOT NULL
+);
+INSERT INTO chains (account_id, event_seq, audit_seq, audit_hash) VALUES ('', 0, 0, '');
+
+CREATE TABLE accounts (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    halted_at BIGINT,
+    halted_by TEXT,
+    halt_reason TEXT,
+    policy TEXT NOT NULL,
+    policy_version BIGINT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+
+CREATE TABLE users (
+    id TEXT NOT NULL PRIMARY KEY,
+    email TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    password_hash TEXT NOT NULL,
+    must_change_password BIGINT NOT NULL,
+    is_root BIGINT NOT NULL,
+    disabled_at BIGINT,
+    created_at BIGINT NOT NULL
+);
+
+CREATE TABLE memberships (
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    user_id TEXT NOT NULL REFERENCES users (id),
+    role TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, user_id)
+);
+CREATE INDEX memberships_by_user ON memberships (user_id);
+
+CREATE TABLE sessions (
+    id TEXT NOT NULL PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id),
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    address TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX sessions_by_user ON sessions (user_id);
+
+CREATE TABLE tokens (
+    id TEXT NOT NULL PRIMARY KEY,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    secret_hash TEXT NOT NULL UNIQUE,
+    permissions TEXT NOT NULL,
+    created_by TEXT NOT NULL REFERENCES users (id),
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT,
+    last_used_at BIGINT,
+    revoked_at BIGINT
+);
+CREATE INDEX tokens_by_account ON tokens (account_id, id);
+
+CREATE TABLE repositories (
+    id TEXT NOT NULL PRIMARY KEY,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    repo_url TEXT NOT NULL,
+    branch TEXT NOT NULL,
+    path_prefix TEXT NOT NULL,
+    credential_path TEXT,
+    ca_pem TEXT,
+    signers TEXT,
+    host_keys TEXT,
+    enabled BIGINT NOT NULL,
+    auto_apply BIGINT NOT NULL,
+    interval_ms BIGINT NOT NULL,
+    next_sync_at BIGINT NOT NULL,
+    last_run_id TEXT,
+    last_run_at BIGINT,
+    last_status TEXT NOT NULL,
+    last_error TEXT,
+    good_run_id TEXT,
+    good_commit TEXT,
+    good_at BIGINT,
+    version BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (account_id, name)
+);
+CREATE INDEX repositories_by_next_sync ON repositories (next_sync_at) WHERE enabled = 1;
+
+-- What git said at the last good run. `settled` is what live was when git (or whoever approved an edited change) last
+-- had their way: what tells a change made by hand from one that only waits for approval.
+CREATE TABLE desired (
+    repository_id TEXT NOT NULL REFERENCES repositories (id),
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    file TEXT NOT NULL,
+    settled TEXT,
+    PRIMARY KEY (repository_id, kind, name)
+);
+
+CREATE TABLE resources (
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE,
+    spec TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    owner_id TEXT,
+    generation BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    updated_by TEXT NOT NULL,
+    PRIMARY KEY (account_id, kind, name)
+);
+CREATE INDEX resources_by_owner ON resources (owner_id, kind, name);
+
+CREATE TABLE sync_runs (
+    id TEXT NOT NULL PRIMARY KEY,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    repository_id TEXT NOT NULL,
+    repository_name TEXT NOT NULL,
+    trigger_kind TEXT NOT NULL,
+    requested_by TEXT,
+    confirm_mass_destroy BIGINT NOT NULL,
+    status TEXT NOT NULL,
+    stage TEXT NOT NULL,
+    attempt BIGINT NOT NULL,
+    commit_sha TEXT,
+    commit_author TEXT,
+    commit_email TEXT,
+    commit_subject TEXT,
+    movement TEXT,
+    diff TEXT NOT NULL,
+    diff_count BIGINT NOT NULL,
+    remaining BIGINT NOT NULL,
+    skipped TEXT NOT NULL,
+    problems TEXT NOT NULL,
+    error_code TEXT,
+    error_message TEXT,
+    error_help TEXT,
+    drift_after_apply TEXT,
+    created_at BIGINT NOT NULL,
+    started_at BIGINT,
+    completed_at BIGINT,
+    applied_at BIGINT
+);
+CREATE INDEX sync_runs_by_repository ON sync_runs (repository_id, id);
+CREATE INDEX sync_runs_by_account ON sync_runs (account_id, id);
+CREATE INDEX sync_runs_unfinished ON sync_runs (id) WHERE status = 'in_progress';
+-- Asking twice before the first has begun is asking once.
+CREATE UNIQUE INDEX sync_runs_queued ON sync_runs (repository_id) WHERE stage = 'queued';
+
+CREATE TABLE proposals (
+    id TEXT NOT NULL PRIMARY KEY,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    repository_id TEXT NOT NULL,
+    repository_name TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    position BIGINT NOT NULL,
+    base_digest TEXT,
+    desired_digest TEXT,
+    before_spec TEXT,
+    after_spec TEXT,
+    edited_digest TEXT,
+    edited_spec TEXT,
+    edited_by TEXT,
+    commit_sha TEXT NOT NULL,
+    author TEXT,
+    file TEXT,
+    line BIGINT NOT NULL,
+    status TEXT NOT NULL,
+    blocked_by TEXT NOT NULL,
+    waits_for TEXT NOT NULL,
+    reason TEXT,
+    decided_by TEXT,
+    until_change BIGINT NOT NULL,
+    opened_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    decided_at BIGINT,
+    closed_at BIGINT,
+    version BIGINT NOT NULL
+);
+-- One open proposal for each resource of a repository, whatever happens.
+CREATE UNIQUE INDEX proposals_open ON proposals (repository_id, kind, name)
+    WHERE status IN ('pending_approval', 'approved', 'applying');
+CREATE INDEX proposals_by_account ON proposals (account_id, status, id);
+CREATE INDEX proposals_by_resource ON proposals (account_id, kind, name, id);
+CREATE INDEX proposals_to_apply ON proposals (account_id, position) WHERE status IN ('approved', 'applying');
+
+-- Which runs a proposal belongs to: the one that opened it and those that found it still standing.
+CREATE TABLE run_proposals (
+    run_id TEXT NOT NULL REFERENCES sync_runs (id),
+    proposal_id TEXT NOT NULL REFERENCES proposals (id),
+    position BIGINT NOT NULL,
+    PRIMARY KEY (run_id, proposal_id)
+);
+CREATE INDEX run_proposals_by_proposal ON run_proposals (proposal_id);
+
+CREATE TABLE approvals (
+    proposal_id TEXT NOT NULL REFERENCES proposals (id),
+    approver TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    reason TEXT,
+    at BIGINT NOT NULL,
+    PRIMARY KEY (proposal_id, approver, digest)
+);
+
+-- Differences between git and live that someone said are meant.
+CREATE TABLE acceptances (
+    repository_id TEXT NOT NULL REFERENCES repositories (id),
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    desired_digest TEXT,
+    live_digest TEXT,
+    until BIGINT,
+    reason TEXT NOT NULL,
+    accepted_by TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    PRIMARY KEY (repository_id, kind, name)
+);
+
+-- Drift that was told and is not resolved.
+CREATE TABLE drifts (
+    repository_id TEXT NOT NULL REFERENCES repositories (id),
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    desired_digest TEXT,
+    live_digest TEXT,
+    fields TEXT NOT NULL,
+    changed_by TEXT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    detected_at BIGINT NOT NULL,
+    PRIMARY KEY (repository_id, kind, name)
+);
+
+CREATE TABLE events (
+    account_id TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    severity TEXT NOT NULL,
+    resource_kind TEXT,
+    resource_name TEXT,
+    repository_id TEXT,
+    correlation_id TEXT,
+    source TEXT NOT NULL,
+    message TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, seq)
+);
+CREATE INDEX events_by_time ON events (at);
+CREATE INDEX events_by_resource ON events (account_id, resource_kind, resource_name, seq);
+
+CREATE TABLE audit (
+    account_id TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    actor TEXT NOT NULL,
+    actor_id TEXT,
+    token_id TEXT,
+    address TEXT,
+    request_id TEXT,
+    action TEXT NOT NULL,
+    target_kind TEXT NOT NULL,
+    target TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    before_digest TEXT,
+    after_digest TEXT,
+    detail TEXT NOT NULL,
+    previous_hash TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (account_id, seq)
+);
+CREATE INDEX audit_by_target ON audit (account_id, target_kind, target, seq);
+
+CREATE TABLE leases (
+    name TEXT NOT NULL PRIMARY KEY,
+    holder TEXT NOT NULL,
+    epoch BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+-- Answers to requests that carried an idempotency key.
+CREATE TABLE answers (
+    account_id TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    request_digest TEXT NOT NULL,
+    status BIGINT NOT NULL,
+    body TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, idempotency_key)
+);
+
+-- Failed logins, kept over restarts.
+CREATE TABLE throttles (
+    subject TEXT NOT NULL PRIMARY KEY,
+    failures BIGINT NOT NULL,
+    first_at BIGINT NOT NULL,
+    last_at BIGINT NOT NULL
+);
+
+CREATE TABLE settings (
+    name TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+);

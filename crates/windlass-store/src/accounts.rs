@@ -1,0 +1,102 @@
+//! Accounts: tenants, their approval policy and their kill switch.
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::{AccountWriting, Writing};
+
+/// A tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Its id.
+    pub id: String,
+    /// Its name, unique.
+    pub name: String,
+    /// Whether someone halted all applying.
+    pub halt: Option<Halt>,
+    /// The approval policy, as JSON.
+    pub policy: String,
+    /// How often the policy was changed.
+    pub policy_version: i64,
+    /// Since when it exists.
+    pub created_at: Timestamp,
+}
+
+/// A pulled kill switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Halt {
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+}
+
+const COLUMNS: &str = "id, name, halted_at, halted_by, halt_reason, policy, policy_version, created_at";
+
+fn read_account(row: &mut Row) -> Result<Account, StoreError> {
+    let (id, name) = (row.text()?, row.text()?);
+    let (at, by, reason) = (row.optional_moment()?, row.optional_text()?, row.optional_text()?);
+    let halt = at.map(|at| Halt { at, by: by.unwrap_or_default(), reason: reason.unwrap_or_default() });
+    Ok(Account {
+        id,
+        name,
+        halt,
+        policy: row.text()?,
+        policy_version: row.number()?,
+        created_at: row.moment()?,
+    })
+}
+
+impl Reading {
+    /// An account by id or by name.
+    pub async fn account(&mut self, id_or_name: &str) -> Result<Option<Account>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM accounts WHERE id = $1 OR name = $1 ORDER BY id = $1 DESC");
+        let mut rows = self.connection.rows_built(sql, values![id_or_name]).await?;
+        rows.first_mut().map(read_account).transpose()
+    }
+
+    /// Every account, by name.
+    pub async fn accounts(&mut self) -> Result<Vec<Account>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM accounts ORDER BY name");
+        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter_mut().map(read_account).collect()
+    }
+}
+
+impl Writing {
+    /// Adds an account.
+    pub async fn account_add(&mut self, id: &str, name: &str, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "INSERT INTO accounts (id, name, policy, policy_version, created_at) VALUES ($1, $2, $3, 1, $4)";
+        self.connection.execute(sql, values![id, name, "{}", now]).await?;
+        let sql = "INSERT INTO chains (account_id, event_seq, audit_seq, audit_hash) VALUES ($1, 0, 0, '')";
+        self.connection.execute(sql, values![id]).await?;
+        Ok(())
+    }
+}
+
+impl AccountWriting {
+    /// Pulls the kill switch, or lets go of it.
+    pub async fn account_halt(&mut self, halt: Option<&Halt>) -> Result<(), StoreError> {
+        let sql = "UPDATE accounts SET halted_at = $2, halted_by = $3, halt_reason = $4 WHERE id = $1";
+        let values = values![
+            self.account_id(),
+            halt.map(|halt| halt.at),
+            halt.map(|halt| halt.by.as_str()),
+            halt.map(|halt| halt.reason.as_str())
+        ];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Replaces the approval policy. False if it was changed since the given version.
+    pub async fn account_set_policy(&mut self, policy: &str, version: i64) -> Result<bool, StoreError> {
+        let sql = "UPDATE accounts SET policy = $2, policy_version = policy_version + 1 \
+                   WHERE id = $1 AND policy_version = $3";
+        let values = values![self.account_id(), policy, version];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+}

@@ -1,0 +1,297 @@
+//! The audit log: append-only, each entry holding the hash of the one before, so that no entry can be changed, left
+//! out or put in between without every later hash showing it.
+
+use serde_json::{Value as Json, json};
+use windlass_core::digest::Digest;
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{AnyConnection, Row, Value, values};
+
+/// Who did something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actor {
+    /// For people: an e-mail address, `token deploy (ada@example.com)`, or `windlass`.
+    pub name: String,
+    /// The user's id; none for Windlass itself.
+    pub id: Option<String>,
+    /// The API token used.
+    pub token_id: Option<String>,
+    /// The network address the request came from.
+    pub address: Option<String>,
+    /// The request.
+    pub request_id: Option<String>,
+}
+
+impl Actor {
+    /// Windlass itself.
+    pub fn windlass() -> Actor {
+        Actor { name: "windlass".to_owned(), id: None, token_id: None, address: None, request_id: None }
+    }
+}
+
+/// What became of something that was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done.
+    Done,
+    /// It was refused.
+    Refused,
+    /// It was tried and failed.
+    Failed,
+}
+
+impl Outcome {
+    /// The spelling in the database.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Refused => "refused",
+            Outcome::Failed => "failed",
+        }
+    }
+}
+
+/// An entry that is about to be made.
+#[derive(Clone, Debug)]
+pub struct AuditEntry {
+    /// Who.
+    pub actor: Actor,
+    /// What, for example `proposal.approve`.
+    pub action: &'static str,
+    /// The kind of thing it was done to: a resource kind, `repository`, `user`.
+    pub target_kind: String,
+    /// Its name or id.
+    pub target: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What it was before.
+    pub before: Option<Digest>,
+    /// What it is now.
+    pub after: Option<Digest>,
+    /// More. Never a secret: it can never be taken out again.
+    pub detail: Json,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An entry of the log.
+#[derive(Clone, Debug)]
+pub struct Audited {
+    /// Its number.
+    pub seq: i64,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// What.
+    pub action: String,
+    /// The kind of thing it was done to.
+    pub target_kind: String,
+    /// Its name or id.
+    pub target: String,
+    /// What became of it.
+    pub outcome: String,
+    /// What it was before.
+    pub before: Option<String>,
+    /// What it is now.
+    pub after: Option<String>,
+    /// More, as it was written.
+    pub detail: String,
+    /// The hash of the entry before.
+    pub previous_hash: String,
+    /// The hash of this one.
+    pub hash: String,
+}
+
+/// What checking the log found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verified {
+    /// Every entry is as it was written.
+    Intact {
+        /// How many.
+        entries: i64,
+        /// The hash of the last: what to keep elsewhere to notice a log cut short.
+        head: String,
+    },
+    /// From this entry on, the log is not what was written.
+    Broken {
+        /// The first entry that is wrong.
+        seq: i64,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+const COLUMNS: &str = "seq, at, actor, actor_id, token_id, address, request_id, action, target_kind, target, outcome, \
+                       before_digest, after_digest, detail, previous_hash, hash";
+
+/// Entries read at a time when checking.
+const CHECKED_AT_ONCE: i64 = 2_000;
+
+fn read_audited(row: &mut Row) -> Result<Audited, StoreError> {
+    Ok(Audited {
+        seq: row.number()?,
+        at: row.moment()?,
+        actor: Actor {
+            name: row.text()?,
+            id: row.optional_text()?,
+            token_id: row.optional_text()?,
+            address: row.optional_text()?,
+            request_id: row.optional_text()?,
+        },
+        action: row.text()?,
+        target_kind: row.text()?,
+        target: row.text()?,
+        outcome: row.text()?,
+        before: row.optional_text()?,
+        after: row.optional_text()?,
+        detail: row.text()?,
+        previous_hash: row.text()?,
+        hash: row.text()?,
+    })
+}
+
+impl Audited {
+    /// The hash this entry should have: of its content, its number, its account and the hash before it.
+    fn expected_hash(&self, account_id: &str) -> String {
+        let content = json!([
+            account_id,
+            self.seq,
+            self.at.as_millis(),
+            self.actor.name,
+            self.actor.id,
+            self.actor.token_id,
+            self.actor.address,
+            self.actor.request_id,
+            self.action,
+            self.target_kind,
+            self.target,
+            self.outcome,
+            self.before,
+            self.after,
+            self.detail,
+            self.previous_hash,
+        ]);
+        Digest::of(content.to_string().as_bytes()).to_string()
+    }
+}
+
+/// Writes entries behind the last one and returns the number and hash of the new last one.
+pub(crate) async fn append_audit(
+    connection: &mut AnyConnection,
+    account_id: &str,
+    last: i64,
+    last_hash: &str,
+    entries: Vec<AuditEntry>,
+) -> Result<(i64, String), StoreError> {
+    let (mut seq, mut hash) = (last, last_hash.to_owned());
+    let mut rows: Vec<Vec<Value>> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        seq += 1;
+        let mut audited = Audited {
+            seq,
+            at: entry.at,
+            actor: entry.actor,
+            action: entry.action.to_owned(),
+            target_kind: entry.target_kind,
+            target: entry.target,
+            outcome: entry.outcome.slug().to_owned(),
+            before: entry.before.map(|digest| digest.to_string()),
+            after: entry.after.map(|digest| digest.to_string()),
+            detail: entry.detail.to_string(),
+            previous_hash: hash,
+            hash: String::new(),
+        };
+        audited.hash = audited.expected_hash(account_id);
+        hash = audited.hash.clone();
+        rows.push(values![
+            account_id,
+            audited.seq,
+            audited.at,
+            audited.actor.name,
+            audited.actor.id,
+            audited.actor.token_id,
+            audited.actor.address,
+            audited.actor.request_id,
+            audited.action,
+            audited.target_kind,
+            audited.target,
+            audited.outcome,
+            audited.before,
+            audited.after,
+            audited.detail,
+            audited.previous_hash,
+            audited.hash
+        ]);
+    }
+    let prefix = "INSERT INTO audit (account_id, seq, at, actor, actor_id, token_id, address, request_id, action, \
+                  target_kind, target, outcome, before_digest, after_digest, detail, previous_hash, hash) VALUES";
+    connection.insert_many(prefix, rows, "").await?;
+    Ok((seq, hash))
+}
+
+impl Reading {
+    /// Entries of an account before a number, newest first; of one target if given.
+    pub async fn audit(
+        &mut self,
+        account_id: &str,
+        target: Option<(&str, &str)>,
+        before: i64,
+        limit: usize,
+    ) -> Result<Vec<Audited>, StoreError> {
+        let mut sql = format!("SELECT {COLUMNS} FROM audit WHERE account_id = $1 AND seq < $2");
+        let mut values = values![account_id, before];
+        if let Some((kind, name)) = target {
+            sql.push_str(" AND target_kind = $3 AND target = $4");
+            values.extend(values![kind, name]);
+        }
+        sql.push_str(&format!(" ORDER BY seq DESC LIMIT {limit}"));
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.iter_mut().map(read_audited).collect()
+    }
+
+    /// Checks every entry of an account against its hash and the one before it.
+    pub async fn audit_verify(&mut self, account_id: &str) -> Result<Verified, StoreError> {
+        let (mut seq, mut hash) = (0, String::new());
+        loop {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM audit WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT {CHECKED_AT_ONCE}"
+            );
+            let mut rows = self.connection.rows_built(sql, values![account_id, seq]).await?;
+            if rows.is_empty() {
+                break;
+            }
+            for row in &mut rows {
+                let entry = read_audited(row)?;
+                if let Some(reason) = fault_of(&entry, account_id, seq, &hash) {
+                    return Ok(Verified::Broken { seq: seq + 1, reason });
+                }
+                (seq, hash) = (entry.seq, entry.hash);
+            }
+        }
+        let sql = "SELECT audit_seq, audit_hash FROM chains WHERE account_id = $1";
+        let mut rows = self.connection.rows(sql, values![account_id]).await?;
+        let head = rows.first_mut().map(|row| Ok::<_, StoreError>((row.number()?, row.text()?))).transpose()?;
+        match head {
+            Some((head_seq, _)) if head_seq > seq => {
+                Ok(Verified::Broken { seq: seq + 1, reason: "the last entries are missing".to_owned() })
+            }
+            Some((head_seq, head_hash)) if (head_seq, &head_hash) != (seq, &hash) => {
+                Ok(Verified::Broken { seq, reason: "entries were added behind the log's back".to_owned() })
+            }
+            _ => Ok(Verified::Intact { entries: seq, head: hash }),
+        }
+    }
+}
+
+fn fault_of(entry: &Audited, account_id: &str, last_seq: i64, last_hash: &str) -> Option<String> {
+    if entry.seq != last_seq + 1 {
+        return Some(format!("entry {} is missing", last_seq + 1));
+    }
+    if entry.previous_hash != last_hash {
+        return Some("it does not follow the entry before it".to_owned());
+    }
+    (entry.hash != entry.expected_hash(account_id)).then(|| "its content is not what was written".to_owned())
+}

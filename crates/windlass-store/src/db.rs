@@ -1,0 +1,181 @@
+//! Opening a database, and the two ways of using it: reading, and writing in one transaction.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+
+use crate::error::StoreError;
+use crate::sql::AnyConnection;
+
+/// How long to wait for a connection or a lock before giving up: longer than any of our own transactions.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Connections for reading. Two cores answer no faster with more.
+const READERS: u32 = 4;
+
+/// Connections to PostgreSQL: it orders writers itself.
+const POSTGRES_CONNECTIONS: u32 = 10;
+
+/// SQLite's page cache for each connection, in KiB (negative means KiB): small, the system caches the file too.
+const SQLITE_CACHE: &str = "-4096";
+
+/// Where the database is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A file.
+    Sqlite(PathBuf),
+    /// A server; the text may hold a password and is never shown.
+    Postgres(windlass_core::redacted::Redacted<String>),
+}
+
+impl Address {
+    /// Reads `postgres://…`, `sqlite:PATH` or a path.
+    pub fn parse(text: &str) -> Result<Address, StoreError> {
+        match text.split_once(':') {
+            Some(("postgres" | "postgresql", _)) => {
+                Ok(Address::Postgres(windlass_core::redacted::Redacted::new(text.to_owned())))
+            }
+            Some(("sqlite", path)) => Ok(Address::Sqlite(PathBuf::from(path.trim_start_matches("//")))),
+            Some((scheme, rest)) if rest.starts_with("//") => Err(StoreError::Address {
+                url: format!("{scheme}://…"),
+                reason: "it is neither postgres:// nor sqlite:".to_owned(),
+            }),
+            _ => Ok(Address::Sqlite(PathBuf::from(text))),
+        }
+    }
+
+    /// The kind of database, for people.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Address::Sqlite(_) => "SQLite",
+            Address::Postgres(_) => "PostgreSQL",
+        }
+    }
+}
+
+/// The database.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pools: Pools,
+}
+
+#[derive(Clone, Debug)]
+enum Pools {
+    Sqlite { path: PathBuf, writer: SqlitePool, readers: SqlitePool },
+    Postgres(PgPool),
+}
+
+/// A connection for reading. Each statement sees what was committed before it.
+pub struct Reading {
+    pub(crate) connection: AnyConnection,
+}
+
+impl Store {
+    /// Opens the database, makes it if it is a file that is not there, and brings its schema up to date.
+    pub async fn open(address: &Address) -> Result<Store, StoreError> {
+        let pools = match address {
+            Address::Sqlite(path) => open_sqlite(path).await?,
+            Address::Postgres(url) => open_postgres(url.expose()).await?,
+        };
+        let store = Store { pools };
+        store.migrate().await?;
+        Ok(store)
+    }
+
+    async fn migrate(&self) -> Result<(), StoreError> {
+        let migrator = migrator();
+        match &self.pools {
+            Pools::Sqlite { writer, .. } => migrator.run(writer).await?,
+            Pools::Postgres(pool) => migrator.run(pool).await?,
+        }
+        Ok(())
+    }
+
+    /// A connection for reading.
+    pub async fn read(&self) -> Result<Reading, StoreError> {
+        let connection = match &self.pools {
+            Pools::Sqlite { readers, .. } => AnyConnection::Sqlite(readers.acquire().await?),
+            Pools::Postgres(pool) => AnyConnection::Postgres(pool.acquire().await?),
+        };
+        Ok(Reading { connection })
+    }
+
+    /// A connection in a transaction that may write. Dropped before its end, it is rolled back.
+    pub(crate) async fn begin(&self) -> Result<AnyConnection, StoreError> {
+        Ok(match &self.pools {
+            // Immediate: a transaction that reads first and writes later would otherwise fail instead of waiting.
+            Pools::Sqlite { writer, .. } => {
+                AnyConnection::SqliteWriting(writer.begin_with("BEGIN IMMEDIATE").await?)
+            }
+            Pools::Postgres(pool) => AnyConnection::PostgresWriting(pool.begin().await?),
+        })
+    }
+
+    /// The file, if the database is one.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.pools {
+            Pools::Sqlite { path, .. } => Some(path),
+            Pools::Postgres(_) => None,
+        }
+    }
+
+    /// Closes every connection after what is under way.
+    pub async fn close(&self) {
+        match &self.pools {
+            Pools::Sqlite { writer, readers, .. } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Pools::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+async fn open_sqlite(path: &Path) -> Result<Pools, StoreError> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .foreign_keys(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        // What was acknowledged survives a power cut; writers that have much to do put it in one transaction.
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(PATIENCE)
+        .pragma("cache_size", SQLITE_CACHE)
+        .pragma("journal_size_limit", "67108864")
+        .optimize_on_close(true, None);
+    let writer = SqlitePoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(PATIENCE)
+        .connect_with(options.clone())
+        .await?;
+    let readers = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(PATIENCE)
+        .connect_lazy_with(options.create_if_missing(false).pragma("query_only", "ON"));
+    Ok(Pools::Sqlite { path: path.to_path_buf(), writer, readers })
+}
+
+async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
+    let address = |error: sqlx::Error| StoreError::Address {
+        url: "postgres://…".to_owned(),
+        reason: error.to_string(),
+    };
+    let options = PgConnectOptions::from_str(url).map_err(address)?.application_name("windlass");
+    let pool = PgPoolOptions::new()
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(PATIENCE)
+        .connect_with(options)
+        .await?;
+    Ok(Pools::Postgres(pool))
+}
+
+fn migrator() -> Migrator {
+    let first = include_str!("../migrations/0001_first.sql");
+    let migrations =
+        vec![Migration::new(1, "first".into(), MigrationType::Simple, sqlx::SqlStr::from_static(first), false)];
+    Migrator::with_migrations(migrations)
+}

@@ -1,0 +1,168 @@
+//! Differences between git and live: those that were told, and those that someone said are meant.
+
+use serde_json::Value as Json;
+use windlass_core::digest::Digest;
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// A difference that someone said is meant, while both sides stay as they were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acceptance {
+    /// Which resource.
+    pub key: ResourceKey,
+    /// What git wanted.
+    pub desired: Option<Digest>,
+    /// What was live.
+    pub live: Option<Digest>,
+    /// Until when; none for as long as both stay.
+    pub until: Option<Timestamp>,
+    /// Why.
+    pub reason: String,
+    /// Who said so.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A change made by hand that was told and is not resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drift {
+    /// Which resource.
+    pub key: ResourceKey,
+    /// What git wants.
+    pub desired: Option<Digest>,
+    /// What is live.
+    pub live: Option<Digest>,
+    /// The fields that differ.
+    pub fields: Json,
+    /// Who made the change.
+    pub changed_by: String,
+    /// When they did.
+    pub changed_at: Timestamp,
+    /// When it was noticed.
+    pub detected_at: Timestamp,
+}
+
+fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
+    let kind = row.word(Kind::from_word)?;
+    Ok(ResourceKey::new(kind, row.text()?))
+}
+
+impl Reading {
+    /// Accepted differences of a repository.
+    pub async fn acceptances(&mut self, repository_id: &str) -> Result<Vec<Acceptance>, StoreError> {
+        let sql = "SELECT kind, name, desired_digest, live_digest, until, reason, accepted_by, at FROM acceptances \
+                   WHERE repository_id = $1 ORDER BY kind, name";
+        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
+        rows.iter_mut()
+            .map(|row| {
+                Ok(Acceptance {
+                    key: read_key(row)?,
+                    desired: row.optional_digest()?,
+                    live: row.optional_digest()?,
+                    until: row.optional_moment()?,
+                    reason: row.text()?,
+                    by: row.text()?,
+                    at: row.moment()?,
+                })
+            })
+            .collect()
+    }
+
+    /// Drift of a repository that was told and is not resolved.
+    pub async fn drifts(&mut self, repository_id: &str) -> Result<Vec<Drift>, StoreError> {
+        let sql = "SELECT kind, name, desired_digest, live_digest, fields, changed_by, changed_at, detected_at \
+                   FROM drifts WHERE repository_id = $1 ORDER BY kind, name";
+        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
+        rows.iter_mut()
+            .map(|row| {
+                Ok(Drift {
+                    key: read_key(row)?,
+                    desired: row.optional_digest()?,
+                    live: row.optional_digest()?,
+                    fields: row.json()?,
+                    changed_by: row.text()?,
+                    changed_at: row.moment()?,
+                    detected_at: row.moment()?,
+                })
+            })
+            .collect()
+    }
+
+    /// How many resources of an account have drifted.
+    pub async fn drifts_count(&mut self, account_id: &str) -> Result<usize, StoreError> {
+        let sql = "SELECT COUNT(*) FROM drifts JOIN repositories ON repositories.id = drifts.repository_id \
+                   WHERE repositories.account_id = $1";
+        let mut rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.first_mut().map_or(Ok(0), Row::count)
+    }
+}
+
+impl Writing {
+    /// Accepts a difference.
+    pub async fn acceptance_put(&mut self, repository_id: &str, acceptance: &Acceptance) -> Result<(), StoreError> {
+        let sql = "INSERT INTO acceptances (repository_id, kind, name, desired_digest, live_digest, until, reason, \
+                   accepted_by, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+                   ON CONFLICT (repository_id, kind, name) DO UPDATE SET desired_digest = excluded.desired_digest, \
+                   live_digest = excluded.live_digest, until = excluded.until, reason = excluded.reason, \
+                   accepted_by = excluded.accepted_by, at = excluded.at";
+        let values = values![
+            repository_id,
+            acceptance.key.kind.slug(),
+            &acceptance.key.name,
+            acceptance.desired,
+            acceptance.live,
+            acceptance.until,
+            &acceptance.reason,
+            &acceptance.by,
+            acceptance.at
+        ];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Takes an acceptance back. False if there was none.
+    pub async fn acceptance_remove(&mut self, repository_id: &str, key: &ResourceKey) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM acceptances WHERE repository_id = $1 AND kind = $2 AND name = $3";
+        Ok(self.connection.execute(sql, values![repository_id, key.kind.slug(), &key.name]).await? == 1)
+    }
+
+    /// Forgets acceptances whose time is over.
+    pub async fn acceptances_forget(&mut self, now: Timestamp) -> Result<u64, StoreError> {
+        let sql = "DELETE FROM acceptances WHERE until IS NOT NULL AND until <= $1";
+        self.connection.execute(sql, values![now]).await
+    }
+
+    /// Notes a change made by hand.
+    pub async fn drift_put(&mut self, repository_id: &str, drift: &Drift) -> Result<(), StoreError> {
+        let sql = "INSERT INTO drifts (repository_id, kind, name, desired_digest, live_digest, fields, changed_by, \
+                   changed_at, detected_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+                   ON CONFLICT (repository_id, kind, name) DO UPDATE SET desired_digest = excluded.desired_digest, \
+                   live_digest = excluded.live_digest, fields = excluded.fields, changed_by = excluded.changed_by, \
+                   changed_at = excluded.changed_at, detected_at = excluded.detected_at";
+        let values = values![
+            repository_id,
+            drift.key.kind.slug(),
+            &drift.key.name,
+            drift.desired,
+            drift.live,
+            drift.fields.to_string(),
+            &drift.changed_by,
+            drift.changed_at,
+            drift.detected_at
+        ];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Forgets a change made by hand that is no more. False if it was not known.
+    pub async fn drift_remove(&mut self, repository_id: &str, key: &ResourceKey) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM drifts WHERE repository_id = $1 AND kind = $2 AND name = $3";
+        Ok(self.connection.execute(sql, values![repository_id, key.kind.slug(), &key.name]).await? == 1)
+    }
+}

@@ -1,0 +1,244 @@
+//! Events: what happened in an account, numbered without gaps in the order in which it became true.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+use windlass_core::resource::ResourceKey;
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::page::like_pattern;
+use crate::sql::{AnyConnection, Row, Value, values};
+use crate::write::Writing;
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Everyday.
+    Low,
+    /// Worth knowing.
+    Medium,
+    /// Someone should look.
+    High,
+    /// Someone must look now.
+    Critical,
+}
+
+impl Severity {
+    /// The spelling in the database.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Severity::Low => "low",
+            Severity::Medium => "medium",
+            Severity::High => "high",
+            Severity::Critical => "critical",
+        }
+    }
+
+    /// The severity of this spelling.
+    pub fn from_slug(slug: &str) -> Option<Severity> {
+        [Severity::Low, Severity::Medium, Severity::High, Severity::Critical]
+            .into_iter()
+            .find(|severity| severity.slug() == slug)
+    }
+}
+
+/// An event that is about to happen.
+#[derive(Clone, Debug)]
+pub struct NewEvent {
+    /// What kind, for example `gitops.proposal_opened`.
+    pub kind: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Which resource it is about.
+    pub resource: Option<ResourceKey>,
+    /// Which repository it is about.
+    pub repository_id: Option<String>,
+    /// The sync run it belongs to.
+    pub correlation_id: Option<String>,
+    /// Who or what made it happen.
+    pub source: String,
+    /// One line for people.
+    pub message: String,
+    /// Details for machines.
+    pub payload: Json,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An event that happened.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Its number in the account.
+    pub seq: i64,
+    /// What kind.
+    pub kind: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The kind of resource it is about.
+    pub resource_kind: Option<String>,
+    /// The name of the resource it is about.
+    pub resource_name: Option<String>,
+    /// Which repository it is about.
+    pub repository_id: Option<String>,
+    /// The sync run it belongs to.
+    pub correlation_id: Option<String>,
+    /// Who or what made it happen.
+    pub source: String,
+    /// One line for people.
+    pub message: String,
+    /// Details for machines.
+    pub payload: Json,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Which events to list.
+#[derive(Clone, Debug, Default)]
+pub struct EventFilter {
+    /// A kind, or the beginning of kinds ending in `.`, as in `gitops.`.
+    pub kind: Option<String>,
+    /// Of one sync run.
+    pub correlation_id: Option<String>,
+    /// Of one repository.
+    pub repository_id: Option<String>,
+    /// About one resource.
+    pub resource: Option<ResourceKey>,
+    /// A severity.
+    pub severity: Option<Severity>,
+    /// Text in the message.
+    pub search: Option<String>,
+}
+
+/// Which end of the events to begin at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventOrder {
+    /// The newest first, before this number.
+    NewestBefore(i64),
+    /// The oldest first, after this number: for following.
+    OldestAfter(i64),
+}
+
+const COLUMNS: &str = "seq, kind, severity, resource_kind, resource_name, repository_id, correlation_id, source, \
+                       message, payload, at";
+
+fn read_event(row: &mut Row) -> Result<Event, StoreError> {
+    Ok(Event {
+        seq: row.number()?,
+        kind: row.text()?,
+        severity: row.word(Severity::from_slug)?,
+        resource_kind: row.optional_text()?,
+        resource_name: row.optional_text()?,
+        repository_id: row.optional_text()?,
+        correlation_id: row.optional_text()?,
+        source: row.text()?,
+        message: row.text()?,
+        payload: row.json()?,
+        at: row.moment()?,
+    })
+}
+
+/// Writes events behind the last one and returns the number of the new last one.
+pub(crate) async fn append_events(
+    connection: &mut AnyConnection,
+    account_id: &str,
+    last: i64,
+    events: Vec<NewEvent>,
+) -> Result<i64, StoreError> {
+    let mut seq = last;
+    let rows: Vec<Vec<Value>> = events
+        .into_iter()
+        .map(|event| {
+            seq += 1;
+            let (kind, name) = event.resource.map(|key| (key.kind.slug(), key.name)).unzip();
+            values![
+                account_id,
+                seq,
+                event.kind,
+                event.severity.slug(),
+                kind,
+                name,
+                event.repository_id,
+                event.correlation_id,
+                event.source,
+                event.message,
+                event.payload.to_string(),
+                event.at
+            ]
+        })
+        .collect();
+    let prefix = "INSERT INTO events (account_id, seq, kind, severity, resource_kind, resource_name, repository_id, \
+                  correlation_id, source, message, payload, at) VALUES";
+    connection.insert_many(prefix, rows, "").await?;
+    Ok(seq)
+}
+
+impl Reading {
+    /// Events of an account.
+    pub async fn events(
+        &mut self,
+        account_id: &str,
+        filter: &EventFilter,
+        order: EventOrder,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreError> {
+        let mut values = values![account_id];
+        let mut sql = format!("SELECT {COLUMNS} FROM events WHERE account_id = $1");
+        let mut add = |clause: &str, value: Value| {
+            values.push(value);
+            sql.push_str(" AND ");
+            sql.push_str(&clause.replace('?', &format!("${}", values.len())));
+        };
+        match &filter.kind {
+            Some(kind) if kind.ends_with('.') => add("kind LIKE ? ESCAPE '\\'", like_pattern(kind, "%").into()),
+            Some(kind) => add("kind = ?", kind.into()),
+            None => {}
+        }
+        if let Some(run) = &filter.correlation_id {
+            add("correlation_id = ?", run.into());
+        }
+        if let Some(repository) = &filter.repository_id {
+            add("repository_id = ?", repository.into());
+        }
+        if let Some(key) = &filter.resource {
+            add("resource_kind = ?", key.kind.slug().into());
+            add("resource_name = ?", (&key.name).into());
+        }
+        if let Some(severity) = filter.severity {
+            add("severity = ?", severity.slug().into());
+        }
+        if let Some(text) = &filter.search {
+            let pattern = format!("%{}", like_pattern(&text.to_lowercase(), "%"));
+            add("LOWER(message) LIKE ? ESCAPE '\\'", pattern.into());
+        }
+        match order {
+            EventOrder::NewestBefore(seq) => {
+                add("seq < ?", seq.into());
+                sql.push_str(" ORDER BY seq DESC");
+            }
+            EventOrder::OldestAfter(seq) => {
+                add("seq > ?", seq.into());
+                sql.push_str(" ORDER BY seq");
+            }
+        }
+        sql.push_str(&format!(" LIMIT {limit}"));
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.iter_mut().map(read_event).collect()
+    }
+
+    /// The number of the last event of an account.
+    pub async fn last_event(&mut self, account_id: &str) -> Result<i64, StoreError> {
+        let sql = "SELECT event_seq FROM chains WHERE account_id = $1";
+        let mut rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.first_mut().map_or(Ok(0), Row::number)
+    }
+}
+
+impl Writing {
+    /// Forgets events older than a moment; those that matter more are kept until another.
+    pub async fn events_forget(&mut self, before: Timestamp, important_before: Timestamp) -> Result<u64, StoreError> {
+        let sql = "DELETE FROM events WHERE at < $1 AND (at < $2 OR severity NOT IN ('high', 'critical'))";
+        self.connection.execute(sql, values![before, important_before]).await
+    }
+}

@@ -1,0 +1,90 @@
+//! Leases: who does a piece of work, so that several replicas do not do it twice.
+//!
+//! A lease only saves work. What keeps things safe is its epoch: whoever takes a lease over gets a higher one, and
+//! [`Writing::lease_check`] refuses to save under an older one.
+
+use std::time::Duration;
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Store;
+use crate::error::StoreError;
+use crate::sql::values;
+use crate::write::Writing;
+
+/// A held lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// What work it is for.
+    pub name: String,
+    /// Who holds it.
+    pub holder: String,
+    /// How often it changed hands.
+    pub epoch: i64,
+}
+
+impl Store {
+    /// Takes a lease that is free or has run out; none if someone holds it.
+    pub async fn lease_take(
+        &self,
+        name: &str,
+        holder: &str,
+        now: Timestamp,
+        length: Duration,
+    ) -> Result<Option<Lease>, StoreError> {
+        let mut writing = self.write().await?;
+        let sql = "INSERT INTO leases (name, holder, epoch, expires_at) VALUES ($1, $2, 1, $3) \
+                   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at, \
+                   epoch = leases.epoch + 1 \
+                   WHERE leases.expires_at <= $4 RETURNING epoch";
+        let values = values![name, holder, now.after(length), now];
+        let mut rows = writing.connection.rows(sql, values).await?;
+        let epoch = rows.first_mut().map(|row| row.number()).transpose()?;
+        writing.commit().await?;
+        Ok(epoch.map(|epoch| Lease { name: name.to_owned(), holder: holder.to_owned(), epoch }))
+    }
+
+    /// Keeps a lease for longer. False if it has passed to someone else.
+    pub async fn lease_renew(&self, lease: &Lease, now: Timestamp, length: Duration) -> Result<bool, StoreError> {
+        let mut writing = self.write().await?;
+        let sql = "UPDATE leases SET expires_at = $4 WHERE name = $1 AND holder = $2 AND epoch = $3";
+        let values = values![&lease.name, &lease.holder, lease.epoch, now.after(length)];
+        let is_held = writing.connection.execute(sql, values).await? == 1;
+        writing.commit().await?;
+        Ok(is_held)
+    }
+
+    /// Ends every lease: for the only process of an embedded database, whose predecessor may have died with some.
+    pub async fn leases_end_all(&self) -> Result<(), StoreError> {
+        let mut writing = self.write().await?;
+        writing.connection.execute("UPDATE leases SET expires_at = 0", Vec::new()).await?;
+        writing.commit().await
+    }
+
+    /// Gives a lease back.
+    pub async fn lease_release(&self, lease: &Lease) -> Result<(), StoreError> {
+        let mut writing = self.write().await?;
+        let sql = "UPDATE leases SET expires_at = 0 WHERE name = $1 AND holder = $2 AND epoch = $3";
+        writing.connection.execute(sql, values![&lease.name, &lease.holder, lease.epoch]).await?;
+        writing.commit().await
+    }
+}
+
+impl Writing {
+    /// Fails unless the lease is still ours: nothing is saved on the strength of a lease that was lost.
+    pub async fn lease_check(&mut self, lease: &Lease) -> Result<(), StoreError> {
+        let sql = "UPDATE leases SET epoch = epoch WHERE name = $1 AND holder = $2 AND epoch = $3";
+        let values = values![&lease.name, &lease.holder, lease.epoch];
+        match self.connection.execute(sql, values).await? {
+            1 => Ok(()),
+            _ => Err(StoreError::LeaseLost { name: lease.name.clone() }),
+        }
+    }
+
+    /// Forgets leases nobody has held for long.
+    pub async fn leases_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        // Released ones keep their epoch for a while, so that a late writer is still told apart.
+        let sql = "DELETE FROM leases WHERE expires_at <= $1 AND expires_at > 0";
+        self.connection.execute(sql, values![before]).await
+    }
+}

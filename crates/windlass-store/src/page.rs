@@ -1,0 +1,19 @@
+//! Small things all lists share.
+
+/// Text for a `LIKE … ESCAPE '\'` pattern that matches itself, with something behind it.
+pub(crate) fn like_pattern(text: &str, behind: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + behind.len());
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push_str(behind);
+    pattern
+}
+
+/// A new id: unique, and later ones sort behind earlier ones.
+pub fn new_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}

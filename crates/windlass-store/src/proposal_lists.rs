@@ -1,0 +1,194 @@
+//! Finding proposals.
+
+use windlass_core::digest::Digest;
+use windlass_core::proposal::{Declined, Offered, Status};
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::page::like_pattern;
+use crate::proposals::{Approval, COLUMNS, Proposal, read_proposal};
+use crate::sql::{Row, Value, values};
+
+/// Which proposals to list.
+#[derive(Clone, Debug, Default)]
+pub struct ProposalFilter {
+    /// In one of these states; in all if there are none.
+    pub statuses: Vec<Status>,
+    /// Of one run.
+    pub run_id: Option<String>,
+    /// Of one repository.
+    pub repository_id: Option<String>,
+    /// Of one kind.
+    pub kind: Option<Kind>,
+    /// Of one resource by name.
+    pub name: Option<String>,
+    /// Text in the name.
+    pub search: Option<String>,
+}
+
+impl Reading {
+    /// A proposal of an account.
+    pub async fn proposal(&mut self, account_id: &str, id: &str) -> Result<Option<Proposal>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM proposals WHERE id = $1 AND account_id = $2");
+        let mut rows = self.connection.rows_built(sql, values![id, account_id]).await?;
+        rows.first_mut().map(read_proposal).transpose()
+    }
+
+    /// Proposals of an account, newest first, before an id.
+    pub async fn proposals(
+        &mut self,
+        account_id: &str,
+        filter: &ProposalFilter,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Proposal>, StoreError> {
+        let mut values = values![account_id];
+        let mut sql = format!("SELECT {COLUMNS} FROM proposals");
+        if filter.run_id.is_some() {
+            sql.push_str(" JOIN run_proposals ON run_proposals.proposal_id = proposals.id");
+        }
+        sql.push_str(" WHERE proposals.account_id = $1");
+        let mut add = |clause: &str, value: Value| {
+            values.push(value);
+            sql.push_str(" AND ");
+            sql.push_str(&clause.replace('?', &format!("${}", values.len())));
+        };
+        if let Some(run) = &filter.run_id {
+            add("run_proposals.run_id = ?", run.into());
+        }
+        if let Some(repository) = &filter.repository_id {
+            add("proposals.repository_id = ?", repository.into());
+        }
+        if let Some(kind) = filter.kind {
+            add("proposals.kind = ?", kind.slug().into());
+        }
+        if let Some(name) = &filter.name {
+            add("proposals.name = ?", name.into());
+        }
+        if let Some(text) = &filter.search {
+            let pattern = format!("%{}", like_pattern(&text.to_lowercase(), "%"));
+            add("LOWER(proposals.name) LIKE ? ESCAPE '\\'", pattern.into());
+        }
+        if let Some(before) = before {
+            add("proposals.id < ?", before.into());
+        }
+        if !filter.statuses.is_empty() {
+            let words: Vec<String> = filter.statuses.iter().map(|status| format!("'{status}'")).collect();
+            sql.push_str(&format!(" AND proposals.status IN ({})", words.join(", ")));
+        }
+        sql.push_str(&format!(" ORDER BY proposals.id DESC LIMIT {limit}"));
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.iter_mut().map(read_proposal).collect()
+    }
+
+    /// The proposals of a run in the order of its plan.
+    pub async fn run_proposals(&mut self, run_id: &str) -> Result<Vec<Proposal>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM run_proposals JOIN proposals ON proposals.id = run_proposals.proposal_id \
+             WHERE run_proposals.run_id = $1 ORDER BY run_proposals.position, proposals.id"
+        );
+        let mut rows = self.connection.rows_built(sql, values![run_id]).await?;
+        rows.iter_mut().map(read_proposal).collect()
+    }
+
+    /// The states of the proposals of a run.
+    pub async fn run_proposal_statuses(&mut self, run_id: &str) -> Result<Vec<Status>, StoreError> {
+        let sql = "SELECT proposals.status FROM run_proposals JOIN proposals \
+                   ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = $1";
+        let mut rows = self.connection.rows(sql, values![run_id]).await?;
+        rows.iter_mut().map(|row| row.word(Status::from_slug)).collect()
+    }
+
+    /// Finished runs of an account that a proposal belongs to.
+    pub async fn runs_of_proposal(&mut self, proposal_id: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT run_id FROM run_proposals WHERE proposal_id = $1";
+        let mut rows = self.connection.rows(sql, values![proposal_id]).await?;
+        rows.iter_mut().map(Row::text).collect()
+    }
+
+    /// The open proposals of a repository, as the core compares them with a new plan.
+    pub async fn proposals_offered(&mut self, repository_id: &str) -> Result<Vec<Offered>, StoreError> {
+        let sql = "SELECT id, kind, name, base_digest, desired_digest, status FROM proposals \
+                   WHERE repository_id = $1 AND status IN ('pending_approval', 'approved', 'applying') ORDER BY id";
+        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
+        rows.iter_mut()
+            .map(|row| {
+                let id = row.text()?;
+                let (key, base, desired) = read_identity(row)?;
+                Ok(Offered { id, key, base, desired, status: row.word(Status::from_slug)? })
+            })
+            .collect()
+    }
+
+    /// The last rejection of each resource of a repository, unless something else became of it since.
+    pub async fn proposals_declined(&mut self, repository_id: &str) -> Result<Vec<Declined>, StoreError> {
+        let sql = "SELECT kind, name, base_digest, desired_digest, until_change FROM proposals AS last \
+                   WHERE repository_id = $1 AND status = 'rejected' AND NOT EXISTS (SELECT 1 FROM proposals AS later \
+                   WHERE later.repository_id = last.repository_id AND later.kind = last.kind \
+                   AND later.name = last.name AND later.id > last.id) ORDER BY id";
+        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
+        rows.iter_mut()
+            .map(|row| {
+                let (key, base, desired) = read_identity(row)?;
+                Ok(Declined { key, base, desired, until_change: row.yes()? })
+            })
+            .collect()
+    }
+
+    /// Approved proposals of an account in the order in which they are applied.
+    pub async fn proposals_to_apply(&mut self, account_id: &str) -> Result<Vec<Proposal>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM proposals WHERE account_id = $1 AND status IN ('approved', 'applying') \
+             ORDER BY position, id"
+        );
+        let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
+        rows.iter_mut().map(read_proposal).collect()
+    }
+
+    /// Accounts that have approved proposals.
+    pub async fn accounts_to_apply(&mut self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT DISTINCT account_id FROM proposals WHERE status IN ('approved', 'applying')";
+        let mut rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter_mut().map(Row::text).collect()
+    }
+
+    /// Undecided proposals of every account that nobody decided in time: account and id.
+    pub async fn proposals_expired(&mut self, now: Timestamp) -> Result<Vec<(String, String)>, StoreError> {
+        let sql = "SELECT account_id, id FROM proposals WHERE status IN ('pending_approval', 'approved') \
+                   AND expires_at <= $1 ORDER BY account_id, id";
+        let mut rows = self.connection.rows(sql, values![now]).await?;
+        rows.iter_mut().map(|row| Ok((row.text()?, row.text()?))).collect()
+    }
+
+    /// How many proposals of an account are in each state that is open.
+    pub async fn proposals_count(&mut self, account_id: &str) -> Result<Vec<(Status, usize)>, StoreError> {
+        let sql = "SELECT status, COUNT(*) FROM proposals WHERE account_id = $1 \
+                   AND status IN ('pending_approval', 'approved', 'applying') GROUP BY status";
+        let mut rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter_mut().map(|row| Ok((row.word(Status::from_slug)?, row.count()?))).collect()
+    }
+
+    /// The approvals given to a proposal, oldest first.
+    pub async fn approvals(&mut self, proposal_id: &str) -> Result<Vec<Approval>, StoreError> {
+        let sql = "SELECT approver, digest, reason, at FROM approvals WHERE proposal_id = $1 ORDER BY at, approver";
+        let mut rows = self.connection.rows(sql, values![proposal_id]).await?;
+        rows.iter_mut()
+            .map(|row| {
+                Ok(Approval {
+                    approver: row.text()?,
+                    digest: row.text()?,
+                    reason: row.optional_text()?,
+                    at: row.moment()?,
+                })
+            })
+            .collect()
+    }
+}
+
+fn read_identity(row: &mut Row) -> Result<(ResourceKey, Option<Digest>, Option<Digest>), StoreError> {
+    let kind = row.word(Kind::from_word)?;
+    let key = ResourceKey::new(kind, row.text()?);
+    Ok((key, row.optional_digest()?, row.optional_digest()?))
+}

@@ -1,0 +1,338 @@
+//! Proposals and the approvals given to them.
+
+use std::sync::Arc;
+
+use windlass_core::diff::{Cause, Change};
+use windlass_core::digest::Digest;
+use windlass_core::proposal::Status;
+use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::time::Timestamp;
+
+use crate::error::StoreError;
+use crate::resources::{read_spec, spec_text};
+use crate::sql::{Row, Value, values};
+use crate::write::Writing;
+
+/// One change offered for approval.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// Its id.
+    pub id: String,
+    /// Its account.
+    pub account_id: String,
+    /// The repository that wants the change.
+    pub repository_id: String,
+    /// That repository's name at the time.
+    pub repository_name: String,
+    /// The run that opened it.
+    pub run_id: String,
+    /// What git wants to change, and from what.
+    pub change: Change,
+    /// Its place in the order of the repository's last plan.
+    pub position: usize,
+    /// What someone made of it before approval.
+    pub edit: Option<Edit>,
+    /// The commit it is from.
+    pub commit_sha: String,
+    /// The e-mail address of who wrote that.
+    pub author: Option<String>,
+    /// The file and line that declare the resource.
+    pub declared_at: Option<(String, usize)>,
+    /// Where it is in its life.
+    pub status: Status,
+    /// What it waits for beside approval.
+    pub blocked_by: Vec<String>,
+    /// Changes of the same plan that come first.
+    pub waits_for: Vec<String>,
+    /// Why it is where it is: the reason of a rejection, the cause of a failure.
+    pub reason: Option<String>,
+    /// Who or what decided.
+    pub decided_by: Option<String>,
+    /// Whether a rejection holds until the change itself changes.
+    pub until_change: bool,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it expires if nobody decides.
+    pub expires_at: Timestamp,
+    /// When someone decided.
+    pub decided_at: Option<Timestamp>,
+    /// When it was closed.
+    pub closed_at: Option<Timestamp>,
+    /// How often it changed.
+    pub version: i64,
+}
+
+/// What someone made of a proposal before approval.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// What will be applied instead.
+    pub spec: Arc<Spec>,
+    /// The digest of that.
+    pub digest: Digest,
+    /// Who edited it.
+    pub by: String,
+}
+
+/// Someone's consent to exactly one content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// Who.
+    pub approver: String,
+    /// To what.
+    pub digest: String,
+    /// Why.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Proposal {
+    /// What will be applied: the edited spec, else what git wants. None for a destroy.
+    pub fn effective(&self) -> Option<&Arc<Spec>> {
+        self.edit.as_ref().map(|edit| &edit.spec).or(self.change.after.as_ref())
+    }
+
+    /// The digest of what will be applied.
+    pub fn effective_digest(&self) -> Option<Digest> {
+        self.edit.as_ref().map(|edit| edit.digest).or(self.change.desired)
+    }
+
+    /// What an approval binds to: the resource, the live state the change is made from and the content it is made to.
+    pub fn content_digest(&self) -> Digest {
+        let text = |digest: Option<Digest>| digest.map(|digest| digest.to_string()).unwrap_or_default();
+        let key = self.change.key.to_string();
+        let cause = cause_slug(self.change.cause);
+        let (base, effective) = (text(self.change.base), text(self.effective_digest()));
+        Digest::of_parts([key.as_bytes(), cause.as_bytes(), base.as_bytes(), effective.as_bytes()])
+    }
+}
+
+/// The columns of a proposal, in the order [`read_proposal`] takes them.
+pub(crate) const COLUMNS: &str = "proposals.id, proposals.account_id, proposals.repository_id, \
+    proposals.repository_name, proposals.run_id, proposals.kind, proposals.name, proposals.cause, \
+    proposals.base_digest, proposals.desired_digest, proposals.before_spec, proposals.after_spec, proposals.position, \
+    proposals.edited_digest, proposals.edited_spec, proposals.edited_by, proposals.commit_sha, proposals.author, \
+    proposals.file, proposals.line, proposals.status, proposals.blocked_by, proposals.waits_for, proposals.reason, \
+    proposals.decided_by, proposals.until_change, proposals.opened_at, proposals.expires_at, proposals.decided_at, \
+    proposals.closed_at, proposals.version";
+
+pub(crate) fn read_proposal(row: &mut Row) -> Result<Proposal, StoreError> {
+    let (id, account_id, repository_id) = (row.text()?, row.text()?, row.text()?);
+    let (repository_name, run_id) = (row.text()?, row.text()?);
+    let change = read_change(row)?;
+    let position = row.count()?;
+    let edit = read_edit(row, change.key.kind)?;
+    Ok(Proposal {
+        id,
+        account_id,
+        repository_id,
+        repository_name,
+        run_id,
+        change,
+        position,
+        edit,
+        commit_sha: row.text()?,
+        author: row.optional_text()?,
+        declared_at: {
+            let file = row.optional_text()?;
+            let line = row.count()?;
+            file.map(|file| (file, line))
+        },
+        status: row.word(Status::from_slug)?,
+        blocked_by: row.json()?,
+        waits_for: row.json()?,
+        reason: row.optional_text()?,
+        decided_by: row.optional_text()?,
+        until_change: row.yes()?,
+        opened_at: row.moment()?,
+        expires_at: row.moment()?,
+        decided_at: row.optional_moment()?,
+        closed_at: row.optional_moment()?,
+        version: row.number()?,
+    })
+}
+
+fn read_change(row: &mut Row) -> Result<Change, StoreError> {
+    let kind = row.word(Kind::from_word)?;
+    let key = ResourceKey::new(kind, row.text()?);
+    let cause = row.word(cause_of)?;
+    let (base, desired) = (row.optional_digest()?, row.optional_digest()?);
+    let spec = |text: Option<String>| text.map(|text| read_spec(kind, &text).map(Arc::new)).transpose();
+    let (before, after) = (spec(row.optional_text()?)?, spec(row.optional_text()?)?);
+    Ok(Change { key, cause, before, base, after, desired })
+}
+
+fn read_edit(row: &mut Row, kind: Kind) -> Result<Option<Edit>, StoreError> {
+    let (digest, spec, by) = (row.optional_digest()?, row.optional_text()?, row.optional_text()?);
+    let (Some(digest), Some(spec), Some(by)) = (digest, spec, by) else { return Ok(None) };
+    Ok(Some(Edit { spec: Arc::new(read_spec(kind, &spec)?), digest, by }))
+}
+
+fn cause_of(slug: &str) -> Option<Cause> {
+    [Cause::Declared, Cause::Edited, Cause::Adopted, Cause::Removed]
+        .into_iter()
+        .find(|cause| cause_slug(*cause) == slug)
+}
+
+fn cause_slug(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Declared => "declared",
+        Cause::Edited => "edited",
+        Cause::Adopted => "adopted",
+        Cause::Removed => "removed",
+    }
+}
+
+fn json_list(texts: &[String]) -> String {
+    serde_json::Value::from(texts).to_string()
+}
+
+impl Writing {
+    /// Opens proposals, each also as part of the run that opens it.
+    pub async fn proposals_add(&mut self, proposals: &[Proposal]) -> Result<(), StoreError> {
+        let rows: Vec<Vec<Value>> = proposals
+            .iter()
+            .map(|proposal| {
+                let change = &proposal.change;
+                let (file, line) = proposal.declared_at.clone().unzip();
+                values![
+                    &proposal.id,
+                    &proposal.account_id,
+                    &proposal.repository_id,
+                    &proposal.repository_name,
+                    &proposal.run_id,
+                    change.key.kind.slug(),
+                    &change.key.name,
+                    cause_slug(change.cause),
+                    proposal.position,
+                    change.base,
+                    change.desired,
+                    change.before.as_deref().map(spec_text),
+                    change.after.as_deref().map(spec_text),
+                    &proposal.commit_sha,
+                    &proposal.author,
+                    file,
+                    line.unwrap_or(0),
+                    proposal.status.slug(),
+                    json_list(&proposal.blocked_by),
+                    json_list(&proposal.waits_for),
+                    &proposal.decided_by,
+                    proposal.opened_at,
+                    proposal.expires_at,
+                    proposal.decided_at,
+                    0_i64,
+                    1_i64
+                ]
+            })
+            .collect();
+        let prefix = "INSERT INTO proposals (id, account_id, repository_id, repository_name, run_id, kind, name, cause, \
+                      position, base_digest, desired_digest, before_spec, after_spec, commit_sha, author, file, line, \
+                      status, blocked_by, waits_for, decided_by, opened_at, expires_at, decided_at, until_change, \
+                      version) VALUES";
+        self.connection.insert_many(prefix, rows, "").await?;
+        let members: Vec<(&str, &str, usize)> = proposals
+            .iter()
+            .map(|proposal| (proposal.run_id.as_str(), proposal.id.as_str(), proposal.position))
+            .collect();
+        self.run_proposals_add(&members).await
+    }
+
+    /// Makes proposals part of runs: run, proposal, position.
+    pub async fn run_proposals_add(&mut self, members: &[(&str, &str, usize)]) -> Result<(), StoreError> {
+        let rows =
+            members.iter().map(|(run, proposal, position)| values![*run, *proposal, *position]).collect();
+        let prefix = "INSERT INTO run_proposals (run_id, proposal_id, position) VALUES";
+        self.connection.insert_many(prefix, rows, "ON CONFLICT (run_id, proposal_id) DO NOTHING").await
+    }
+
+    /// Notes where a standing proposal is in the newest plan and what it waits for.
+    pub async fn proposal_place(
+        &mut self,
+        id: &str,
+        position: usize,
+        waits_for: &[String],
+        blocked_by: &[String],
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE proposals SET position = $2, waits_for = $3, blocked_by = $4 WHERE id = $1";
+        self.connection.execute(sql, values![id, position, json_list(waits_for), json_list(blocked_by)]).await?;
+        Ok(())
+    }
+
+    /// Notes what a proposal waits for.
+    pub async fn proposal_block(&mut self, id: &str, blocked_by: &[String]) -> Result<(), StoreError> {
+        let sql = "UPDATE proposals SET blocked_by = $2 WHERE id = $1 AND blocked_by <> $2";
+        self.connection.execute(sql, values![id, json_list(blocked_by)]).await?;
+        Ok(())
+    }
+
+    /// Moves a proposal from one state to the next. False if it is no longer in the first.
+    pub async fn proposal_move(&mut self, id: &str, moved: &Moved<'_>) -> Result<bool, StoreError> {
+        debug_assert!(moved.to.may_follow(moved.from), "{} may not follow {}", moved.to, moved.from);
+        let sql = "UPDATE proposals SET status = $3, reason = $4, decided_by = COALESCE($5, decided_by), \
+                   until_change = $6, decided_at = CASE WHEN $5 IS NULL THEN decided_at ELSE $7 END, \
+                   closed_at = CASE WHEN $8 = 1 THEN $7 ELSE NULL END, \
+                   blocked_by = CASE WHEN $8 = 1 THEN '[]' ELSE blocked_by END, version = version + 1 \
+                   WHERE id = $1 AND status = $2";
+        let values = values![
+            id,
+            moved.from.slug(),
+            moved.to.slug(),
+            moved.reason,
+            moved.decided_by,
+            moved.until_change,
+            moved.at,
+            !moved.to.is_open()
+        ];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Stores what someone made of a pending proposal. False if it is not pending in this version any more.
+    pub async fn proposal_edit(&mut self, id: &str, version: i64, edit: Option<&Edit>) -> Result<bool, StoreError> {
+        let sql = "UPDATE proposals SET edited_digest = $3, edited_spec = $4, edited_by = $5, version = version + 1 \
+                   WHERE id = $1 AND version = $2 AND status = 'pending_approval'";
+        let values = values![
+            id,
+            version,
+            edit.map(|edit| edit.digest),
+            edit.map(|edit| spec_text(&edit.spec)),
+            edit.map(|edit| edit.by.as_str())
+        ];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Stores someone's consent. Giving it twice is giving it once.
+    pub async fn approval_add(&mut self, proposal_id: &str, approval: &Approval) -> Result<(), StoreError> {
+        let sql = "INSERT INTO approvals (proposal_id, approver, digest, reason, at) VALUES ($1, $2, $3, $4, $5) \
+                   ON CONFLICT (proposal_id, approver, digest) DO NOTHING";
+        let values = values![proposal_id, &approval.approver, &approval.digest, &approval.reason, approval.at];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Forgets closed proposals older than a moment, failed ones older than another, that no run names any more.
+    pub async fn proposals_forget(&mut self, before: Timestamp, failed_before: Timestamp) -> Result<u64, StoreError> {
+        const OLD: &str = "SELECT id FROM proposals WHERE closed_at < $1 AND (closed_at < $2 OR status <> 'failed') \
+                           AND id NOT IN (SELECT proposal_id FROM run_proposals)";
+        let sql = format!("DELETE FROM approvals WHERE proposal_id IN ({OLD})");
+        self.connection.rows_built(sql, values![before, failed_before]).await?;
+        let sql = format!("DELETE FROM proposals WHERE id IN ({OLD}) RETURNING id");
+        Ok(self.connection.rows_built(sql, values![before, failed_before]).await?.len() as u64)
+    }
+}
+
+/// A step in the life of a proposal.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved<'m> {
+    /// The state it must be in.
+    pub from: Status,
+    /// The state it goes to.
+    pub to: Status,
+    /// Why.
+    pub reason: Option<&'m str>,
+    /// Who or what decided, if this is a decision.
+    pub decided_by: Option<&'m str>,
+    /// Whether a rejection holds until the change itself changes.
+    pub until_change: bool,
+    /// When.
+    pub at: Timestamp,
+}

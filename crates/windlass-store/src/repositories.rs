@@ -1,0 +1,260 @@
+//! Registered git repositories.
+
+use std::time::Duration;
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// A registered repository: what someone configured, and how its last runs went.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    /// Its id.
+    pub id: String,
+    /// Its account.
+    pub account_id: String,
+    /// Its name, unique in the account.
+    pub name: String,
+    /// Where it is. Holds no credentials.
+    pub repo_url: String,
+    /// The branch that is followed.
+    pub branch: String,
+    /// The directory of fleet.yaml; empty for the root.
+    pub path_prefix: String,
+    /// Where its credential is kept.
+    pub credential_path: Option<String>,
+    /// A certificate authority to trust beside the system's.
+    pub ca_pem: Option<String>,
+    /// Whose signatures are demanded on commits.
+    pub signers: Option<String>,
+    /// The pinned SSH host keys.
+    pub host_keys: Option<String>,
+    /// Whether it is synced on its own.
+    pub enabled: bool,
+    /// Whether creates and updates need no approval.
+    pub auto_apply: bool,
+    /// How often it is synced.
+    pub interval: Duration,
+    /// When it is synced next.
+    pub next_sync_at: Timestamp,
+    /// The last run.
+    pub last_run_id: Option<String>,
+    /// When the last run ended.
+    pub last_run_at: Option<Timestamp>,
+    /// How the last run ended: a run status, or `pending` before the first.
+    pub last_status: String,
+    /// Why the last run failed.
+    pub last_error: Option<String>,
+    /// The last run that could compare.
+    pub good_run_id: Option<String>,
+    /// The commit it read.
+    pub good_commit: Option<String>,
+    /// When.
+    pub good_at: Option<Timestamp>,
+    /// How often the configuration was changed.
+    pub version: i64,
+    /// Since when it is registered.
+    pub created_at: Timestamp,
+    /// When its configuration was last changed.
+    pub updated_at: Timestamp,
+}
+
+const COLUMNS: &str = "id, account_id, name, repo_url, branch, path_prefix, credential_path, ca_pem, signers, \
+                       host_keys, enabled, auto_apply, interval_ms, next_sync_at, last_run_id, last_run_at, \
+                       last_status, last_error, good_run_id, good_commit, good_at, version, created_at, updated_at";
+
+fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
+    Ok(Repository {
+        id: row.text()?,
+        account_id: row.text()?,
+        name: row.text()?,
+        repo_url: row.text()?,
+        branch: row.text()?,
+        path_prefix: row.text()?,
+        credential_path: row.optional_text()?,
+        ca_pem: row.optional_text()?,
+        signers: row.optional_text()?,
+        host_keys: row.optional_text()?,
+        enabled: row.yes()?,
+        auto_apply: row.yes()?,
+        interval: Duration::from_millis(u64::try_from(row.number()?).unwrap_or(0)),
+        next_sync_at: row.moment()?,
+        last_run_id: row.optional_text()?,
+        last_run_at: row.optional_moment()?,
+        last_status: row.text()?,
+        last_error: row.optional_text()?,
+        good_run_id: row.optional_text()?,
+        good_commit: row.optional_text()?,
+        good_at: row.optional_moment()?,
+        version: row.number()?,
+        created_at: row.moment()?,
+        updated_at: row.moment()?,
+    })
+}
+
+fn interval_ms(repository: &Repository) -> i64 {
+    i64::try_from(repository.interval.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl Reading {
+    /// A repository of an account, by id or name.
+    pub async fn repository(
+        &mut self,
+        account_id: &str,
+        id_or_name: &str,
+    ) -> Result<Option<Repository>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM repositories WHERE account_id = $1 AND (id = $2 OR name = $2) ORDER BY id = $2 DESC"
+        );
+        let mut rows = self.connection.rows_built(sql, values![account_id, id_or_name]).await?;
+        rows.first_mut().map(read_repository).transpose()
+    }
+
+    /// The repositories of an account, by name.
+    pub async fn repositories(&mut self, account_id: &str) -> Result<Vec<Repository>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM repositories WHERE account_id = $1 ORDER BY name");
+        let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
+        rows.iter_mut().map(read_repository).collect()
+    }
+
+    /// Enabled repositories of every account whose time has come, the longest due first.
+    pub async fn repositories_due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<Repository>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM repositories WHERE enabled = 1 AND next_sync_at <= $1 \
+             ORDER BY next_sync_at LIMIT {limit}"
+        );
+        let mut rows = self.connection.rows_built(sql, values![now]).await?;
+        rows.iter_mut().map(read_repository).collect()
+    }
+
+    /// When the next repository is due.
+    pub async fn repositories_next_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        let sql = "SELECT MIN(next_sync_at) FROM repositories WHERE enabled = 1";
+        let mut rows = self.connection.rows(sql, Vec::new()).await?;
+        Ok(rows.first_mut().map(Row::optional_moment).transpose()?.flatten())
+    }
+
+    /// Account and id of every repository that was ever compared with live.
+    pub async fn repositories_compared(&mut self) -> Result<Vec<(String, String)>, StoreError> {
+        let sql = "SELECT account_id, id FROM repositories WHERE good_run_id IS NOT NULL ORDER BY account_id, id";
+        let mut rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter_mut().map(|row| Ok((row.text()?, row.text()?))).collect()
+    }
+}
+
+impl Writing {
+    /// Registers a repository.
+    pub async fn repository_add(&mut self, repository: &Repository) -> Result<(), StoreError> {
+        let sql = "INSERT INTO repositories (id, account_id, name, repo_url, branch, path_prefix, credential_path, \
+                   ca_pem, signers, host_keys, enabled, auto_apply, interval_ms, next_sync_at, last_status, version, \
+                   created_at, updated_at) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16, $16)";
+        let values = values![
+            &repository.id,
+            &repository.account_id,
+            &repository.name,
+            &repository.repo_url,
+            &repository.branch,
+            &repository.path_prefix,
+            &repository.credential_path,
+            &repository.ca_pem,
+            &repository.signers,
+            &repository.host_keys,
+            repository.enabled,
+            repository.auto_apply,
+            interval_ms(repository),
+            repository.next_sync_at,
+            &repository.last_status,
+            repository.created_at
+        ];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Changes what is configured. False if it was changed since the version the caller knew.
+    pub async fn repository_configure(&mut self, repository: &Repository) -> Result<bool, StoreError> {
+        let sql = "UPDATE repositories SET name = $3, repo_url = $4, branch = $5, path_prefix = $6, \
+                   credential_path = $7, ca_pem = $8, signers = $9, host_keys = $10, enabled = $11, auto_apply = $12, \
+                   interval_ms = $13, next_sync_at = $14, updated_at = $15, version = version + 1 \
+                   WHERE id = $1 AND version = $2";
+        let values = values![
+            &repository.id,
+            repository.version,
+            &repository.name,
+            &repository.repo_url,
+            &repository.branch,
+            &repository.path_prefix,
+            &repository.credential_path,
+            &repository.ca_pem,
+            &repository.signers,
+            &repository.host_keys,
+            repository.enabled,
+            repository.auto_apply,
+            interval_ms(repository),
+            repository.next_sync_at,
+            repository.updated_at
+        ];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Sets when a repository is synced next.
+    pub async fn repository_schedule(&mut self, id: &str, next_sync_at: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE repositories SET next_sync_at = $2 WHERE id = $1";
+        self.connection.execute(sql, values![id, next_sync_at]).await?;
+        Ok(())
+    }
+
+    /// Remembers the SSH host keys that were seen first.
+    pub async fn repository_pin(&mut self, id: &str, host_keys: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE repositories SET host_keys = $2 WHERE id = $1";
+        self.connection.execute(sql, values![id, host_keys]).await?;
+        Ok(())
+    }
+
+    /// Notes how a run ended. A failed run never moves what is known of the last good one.
+    pub async fn repository_ran(
+        &mut self,
+        id: &str,
+        run_id: &str,
+        status: &str,
+        error: Option<&str>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE repositories SET last_run_id = $2, last_status = $3, last_error = $4, last_run_at = $5 \
+                   WHERE id = $1";
+        self.connection.execute(sql, values![id, run_id, status, error, now]).await?;
+        Ok(())
+    }
+
+    /// Notes the last run that could compare.
+    pub async fn repository_good(
+        &mut self,
+        id: &str,
+        run_id: &str,
+        commit: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE repositories SET good_run_id = $2, good_commit = $3, good_at = $4 WHERE id = $1";
+        self.connection.execute(sql, values![id, run_id, commit, now]).await?;
+        Ok(())
+    }
+
+    /// Forgets a repository, what it wanted, and what stood between it and live. What it owned is owned by nobody,
+    /// and stays exactly as it is.
+    pub async fn repository_remove(&mut self, id: &str) -> Result<(), StoreError> {
+        for sql in [
+            "DELETE FROM desired WHERE repository_id = $1",
+            "DELETE FROM acceptances WHERE repository_id = $1",
+            "DELETE FROM drifts WHERE repository_id = $1",
+            "UPDATE resources SET owner_id = NULL WHERE owner_id = $1",
+            "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
+            "DELETE FROM repositories WHERE id = $1",
+        ] {
+            self.connection.execute(sql, values![id]).await?;
+        }
+        Ok(())
+    }
+}

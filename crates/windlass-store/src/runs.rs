@@ -1,0 +1,361 @@
+//! Sync runs.
+
+use serde_json::Value as Json;
+use windlass_core::proposal::RunStatus;
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// What made a run happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// Its time had come.
+    Schedule,
+    /// Someone asked for it.
+    Request,
+    /// The forge told of a push.
+    Webhook,
+}
+
+impl Trigger {
+    /// The spelling in the database.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Trigger::Schedule => "schedule",
+            Trigger::Request => "request",
+            Trigger::Webhook => "webhook",
+        }
+    }
+
+    fn from_slug(slug: &str) -> Option<Trigger> {
+        [Trigger::Schedule, Trigger::Request, Trigger::Webhook].into_iter().find(|trigger| trigger.slug() == slug)
+    }
+}
+
+/// Where an unfinished run is, and what it therefore waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Waiting for a worker, or for the run before it on the same repository.
+    Queued,
+    /// Asking the git server.
+    Fetching,
+    /// Reading and comparing.
+    Comparing,
+    /// Compared, or failed.
+    Finished,
+}
+
+impl Stage {
+    /// The spelling in the database.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Stage::Queued => "queued",
+            Stage::Fetching => "fetching",
+            Stage::Comparing => "comparing",
+            Stage::Finished => "finished",
+        }
+    }
+
+    fn from_slug(slug: &str) -> Option<Stage> {
+        [Stage::Queued, Stage::Fetching, Stage::Comparing, Stage::Finished]
+            .into_iter()
+            .find(|stage| stage.slug() == slug)
+    }
+}
+
+/// One pass over a repository.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its id.
+    pub id: String,
+    /// Its account.
+    pub account_id: String,
+    /// Its repository.
+    pub repository_id: String,
+    /// The repository's name at the time.
+    pub repository_name: String,
+    /// What made it happen.
+    pub trigger: Trigger,
+    /// Who asked for it.
+    pub requested_by: Option<String>,
+    /// Whether they said that destroying most of the repository's resources is meant.
+    pub confirm_mass_destroy: bool,
+    /// Where it is.
+    pub status: RunStatus,
+    /// Where it is while it is in progress.
+    pub stage: Stage,
+    /// How often it was begun: more than once if a server died in the middle.
+    pub attempt: i64,
+    /// The commit it read.
+    pub commit_sha: Option<String>,
+    /// Who wrote that.
+    pub commit_author: Option<String>,
+    /// Their e-mail address.
+    pub commit_email: Option<String>,
+    /// The first line of its message.
+    pub commit_subject: Option<String>,
+    /// How the branch moved: first, unchanged, fast_forward, rewritten.
+    pub movement: Option<String>,
+    /// What differs, by kind and change.
+    pub diff: Json,
+    /// How many differ.
+    pub diff_count: usize,
+    /// How many are left for later runs.
+    pub remaining: usize,
+    /// Differences that are not offered, and why.
+    pub skipped: Json,
+    /// Problems in the files.
+    pub problems: Json,
+    /// Why it failed: a code, a message, what to do.
+    pub error: Option<RunError>,
+    /// What still differed after applying; none before.
+    pub drift_after_apply: Option<Json>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it was begun.
+    pub started_at: Option<Timestamp>,
+    /// When it had compared, or failed.
+    pub completed_at: Option<Timestamp>,
+    /// When the last of its proposals was closed.
+    pub applied_at: Option<Timestamp>,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunError {
+    /// A stable word.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
+                       confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
+                       commit_subject, movement, diff, diff_count, remaining, skipped, problems, error_code, \
+                       error_message, error_help, drift_after_apply, created_at, started_at, completed_at, applied_at";
+
+fn read_run(row: &mut Row) -> Result<Run, StoreError> {
+    Ok(Run {
+        id: row.text()?,
+        account_id: row.text()?,
+        repository_id: row.text()?,
+        repository_name: row.text()?,
+        trigger: row.word(Trigger::from_slug)?,
+        requested_by: row.optional_text()?,
+        confirm_mass_destroy: row.yes()?,
+        status: row.word(RunStatus::from_slug)?,
+        stage: row.word(Stage::from_slug)?,
+        attempt: row.number()?,
+        commit_sha: row.optional_text()?,
+        commit_author: row.optional_text()?,
+        commit_email: row.optional_text()?,
+        commit_subject: row.optional_text()?,
+        movement: row.optional_text()?,
+        diff: row.json()?,
+        diff_count: row.count()?,
+        remaining: row.count()?,
+        skipped: row.json()?,
+        problems: row.json()?,
+        error: read_error(row)?,
+        drift_after_apply: row.optional_text()?.and_then(|text| serde_json::from_str(&text).ok()),
+        created_at: row.moment()?,
+        started_at: row.optional_moment()?,
+        completed_at: row.optional_moment()?,
+        applied_at: row.optional_moment()?,
+    })
+}
+
+fn read_error(row: &mut Row) -> Result<Option<RunError>, StoreError> {
+    let (code, message, help) = (row.optional_text()?, row.optional_text()?, row.optional_text()?);
+    Ok(code.map(|code| RunError { code, message: message.unwrap_or_default(), help: help.unwrap_or_default() }))
+}
+
+impl Run {
+    /// A run that waits to be begun.
+    pub fn queued(account_id: &str, repository_id: &str, repository_name: &str, now: Timestamp) -> Run {
+        Run {
+            id: crate::new_id(),
+            account_id: account_id.to_owned(),
+            repository_id: repository_id.to_owned(),
+            repository_name: repository_name.to_owned(),
+            trigger: Trigger::Schedule,
+            requested_by: None,
+            confirm_mass_destroy: false,
+            status: RunStatus::InProgress,
+            stage: Stage::Queued,
+            attempt: 0,
+            commit_sha: None,
+            commit_author: None,
+            commit_email: None,
+            commit_subject: None,
+            movement: None,
+            diff: Json::Object(serde_json::Map::new()),
+            diff_count: 0,
+            remaining: 0,
+            skipped: Json::Array(Vec::new()),
+            problems: Json::Array(Vec::new()),
+            error: None,
+            drift_after_apply: None,
+            created_at: now,
+            started_at: None,
+            completed_at: None,
+            applied_at: None,
+        }
+    }
+}
+
+impl Reading {
+    /// A run of an account.
+    pub async fn run(&mut self, account_id: &str, id: &str) -> Result<Option<Run>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE id = $1 AND account_id = $2");
+        let mut rows = self.connection.rows_built(sql, values![id, account_id]).await?;
+        rows.first_mut().map(read_run).transpose()
+    }
+
+    /// Runs of an account, newest first, before an id; of one repository if given.
+    pub async fn runs(
+        &mut self,
+        account_id: &str,
+        repository_id: Option<&str>,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        let mut sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE account_id = $1");
+        let mut values = values![account_id];
+        if let Some(repository) = repository_id {
+            values.extend(values![repository]);
+            sql.push_str(&format!(" AND repository_id = ${}", values.len()));
+        }
+        if let Some(before) = before {
+            values.extend(values![before]);
+            sql.push_str(&format!(" AND id < ${}", values.len()));
+        }
+        sql.push_str(&format!(" ORDER BY id DESC LIMIT {limit}"));
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.iter_mut().map(read_run).collect()
+    }
+
+    /// Unfinished runs of every account, oldest first.
+    pub async fn runs_unfinished(&mut self) -> Result<Vec<Run>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE status = 'in_progress' ORDER BY id");
+        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter_mut().map(read_run).collect()
+    }
+
+    /// The run that waits to be begun on a repository.
+    pub async fn run_queued(&mut self, repository_id: &str) -> Result<Option<Run>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'");
+        let mut rows = self.connection.rows_built(sql, values![repository_id]).await?;
+        rows.first_mut().map(read_run).transpose()
+    }
+}
+
+impl Writing {
+    /// Adds a queued run. False if one waits already.
+    pub async fn run_add(&mut self, run: &Run) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO sync_runs (id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
+                   confirm_mass_destroy, status, stage, attempt, diff, diff_count, remaining, skipped, problems, \
+                   created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '{}', 0, 0, '[]', '[]', $10) \
+                   ON CONFLICT DO NOTHING";
+        let values = values![
+            &run.id,
+            &run.account_id,
+            &run.repository_id,
+            &run.repository_name,
+            run.trigger.slug(),
+            &run.requested_by,
+            run.confirm_mass_destroy,
+            run.status.slug(),
+            run.stage.slug(),
+            run.created_at
+        ];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Someone asks for a run that waits already: it becomes theirs, and keeps a confirmation it had.
+    pub async fn run_ask(&mut self, id: &str, by: &str, confirm_mass_destroy: bool) -> Result<(), StoreError> {
+        let sql = "UPDATE sync_runs SET trigger_kind = 'request', requested_by = $2, \
+                   confirm_mass_destroy = CASE WHEN $3 = 1 THEN 1 ELSE confirm_mass_destroy END WHERE id = $1";
+        self.connection.execute(sql, values![id, by, confirm_mass_destroy]).await?;
+        Ok(())
+    }
+
+    /// Begins a run, or begins it again after a server died in the middle.
+    pub async fn run_begin(&mut self, id: &str, now: Timestamp) -> Result<bool, StoreError> {
+        let sql = "UPDATE sync_runs SET stage = 'fetching', started_at = $2, attempt = attempt + 1 \
+                   WHERE id = $1 AND status = 'in_progress'";
+        Ok(self.connection.execute(sql, values![id, now]).await? == 1)
+    }
+
+    /// Notes the stage of a run.
+    pub async fn run_stage(&mut self, id: &str, stage: Stage) -> Result<(), StoreError> {
+        let sql = "UPDATE sync_runs SET stage = $2 WHERE id = $1 AND status = 'in_progress'";
+        self.connection.execute(sql, values![id, stage.slug()]).await?;
+        Ok(())
+    }
+
+    /// Ends a run that is in progress, with everything it found. False if it had ended.
+    pub async fn run_finish(&mut self, run: &Run) -> Result<bool, StoreError> {
+        let sql = "UPDATE sync_runs SET status = $2, stage = 'finished', commit_sha = $3, commit_author = $4, \
+                   commit_email = $5, commit_subject = $6, movement = $7, diff = $8, diff_count = $9, remaining = $10, \
+                   skipped = $11, problems = $12, error_code = $13, error_message = $14, error_help = $15, \
+                   completed_at = $16 WHERE id = $1 AND status = 'in_progress'";
+        let error = run.error.as_ref();
+        let values = values![
+            &run.id,
+            run.status.slug(),
+            &run.commit_sha,
+            &run.commit_author,
+            &run.commit_email,
+            &run.commit_subject,
+            &run.movement,
+            run.diff.to_string(),
+            run.diff_count,
+            run.remaining,
+            run.skipped.to_string(),
+            run.problems.to_string(),
+            error.map(|error| error.code.as_str()),
+            error.map(|error| error.message.as_str()),
+            error.map(|error| error.help.as_str()),
+            run.completed_at
+        ];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Changes the status of a run whose proposals moved.
+    pub async fn run_settle(
+        &mut self,
+        id: &str,
+        status: RunStatus,
+        drift_after_apply: Option<&Json>,
+        applied_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE sync_runs SET status = $2, drift_after_apply = $3, applied_at = $4 \
+                   WHERE id = $1 AND stage = 'finished'";
+        let drift = drift_after_apply.map(ToString::to_string);
+        self.connection.execute(sql, values![id, status.slug(), drift, applied_at]).await?;
+        Ok(())
+    }
+
+    /// Forgets finished runs older than a moment, failed ones older than another; never the last of a repository or
+    /// one whose proposals are open.
+    pub async fn runs_forget(&mut self, before: Timestamp, failed_before: Timestamp) -> Result<u64, StoreError> {
+        const OLD: &str = "SELECT id FROM sync_runs WHERE stage = 'finished' AND created_at < $1 \
+                           AND (created_at < $2 OR status NOT IN ('failed', 'partial')) \
+                           AND id NOT IN (SELECT last_run_id FROM repositories WHERE last_run_id IS NOT NULL) \
+                           AND id NOT IN (SELECT good_run_id FROM repositories WHERE good_run_id IS NOT NULL) \
+                           AND id NOT IN (SELECT run_proposals.run_id FROM run_proposals JOIN proposals \
+                           ON proposals.id = run_proposals.proposal_id \
+                           WHERE proposals.status IN ('pending_approval', 'approved', 'applying'))";
+        let values = || values![before, failed_before];
+        let sql = format!("DELETE FROM run_proposals WHERE run_id IN ({OLD})");
+        self.connection.rows_built(sql, values()).await?;
+        let sql = format!("DELETE FROM sync_runs WHERE id IN ({OLD}) RETURNING id");
+        Ok(self.connection.rows_built(sql, values()).await?.len() as u64)
+    }
+}

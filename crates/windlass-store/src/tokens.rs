@@ -1,0 +1,97 @@
+//! API tokens: for machines; named, hashed, scoped, expiring.
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// An API token. The secret itself is never stored.
+#[derive(Clone, Debug)]
+pub struct Token {
+    /// Its id.
+    pub id: String,
+    /// Its account.
+    pub account_id: String,
+    /// What it is for.
+    pub name: String,
+    /// What it may do.
+    pub permissions: Vec<String>,
+    /// Who made it. It never may more than they.
+    pub created_by: String,
+    /// When.
+    pub created_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used, to the minute.
+    pub last_used_at: Option<Timestamp>,
+    /// When someone took it back.
+    pub revoked_at: Option<Timestamp>,
+}
+
+const COLUMNS: &str = "id, account_id, name, permissions, created_by, created_at, expires_at, last_used_at, revoked_at";
+
+fn read_token(row: &mut Row) -> Result<Token, StoreError> {
+    Ok(Token {
+        id: row.text()?,
+        account_id: row.text()?,
+        name: row.text()?,
+        permissions: row.json()?,
+        created_by: row.text()?,
+        created_at: row.moment()?,
+        expires_at: row.optional_moment()?,
+        last_used_at: row.optional_moment()?,
+        revoked_at: row.optional_moment()?,
+    })
+}
+
+impl Reading {
+    /// The token of a secret, by the secret's hash.
+    pub async fn token_by_hash(&mut self, hash: &str) -> Result<Option<Token>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM tokens WHERE secret_hash = $1");
+        let mut rows = self.connection.rows_built(sql, values![hash]).await?;
+        rows.first_mut().map(read_token).transpose()
+    }
+
+    /// The tokens of an account, newest first.
+    pub async fn tokens(&mut self, account_id: &str) -> Result<Vec<Token>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM tokens WHERE account_id = $1 ORDER BY id DESC");
+        let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
+        rows.iter_mut().map(read_token).collect()
+    }
+}
+
+impl Writing {
+    /// Adds a token.
+    pub async fn token_add(&mut self, token: &Token, secret_hash: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO tokens (id, account_id, name, secret_hash, permissions, created_by, created_at, \
+                   expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        let permissions = serde_json::Value::from(token.permissions.clone()).to_string();
+        let values = values![
+            &token.id,
+            &token.account_id,
+            &token.name,
+            secret_hash,
+            permissions,
+            &token.created_by,
+            token.created_at,
+            token.expires_at
+        ];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Takes a token back. False if there is none.
+    pub async fn token_revoke(&mut self, account_id: &str, id: &str, now: Timestamp) -> Result<bool, StoreError> {
+        let sql = "UPDATE tokens SET revoked_at = $3 WHERE account_id = $1 AND id = $2 AND revoked_at IS NULL";
+        Ok(self.connection.execute(sql, values![account_id, id, now]).await? == 1)
+    }
+
+    /// Notes that a token was used.
+    pub async fn token_used(&mut self, id: &str, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE tokens SET last_used_at = $2 WHERE id = $1";
+        self.connection.execute(sql, values![id, now]).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! People, what they may do in which account, and their sessions.
+
+use windlass_core::redacted::Redacted;
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// A person.
+#[derive(Clone, Debug)]
+pub struct User {
+    /// Their id.
+    pub id: String,
+    /// Their e-mail address, lower case, unique.
+    pub email: String,
+    /// Their name.
+    pub name: String,
+    /// Their password, hashed.
+    pub password_hash: Redacted<String>,
+    /// Whether they must choose a password of their own first.
+    pub must_change_password: bool,
+    /// Whether they administer the installation: accounts and who is in them.
+    pub is_root: bool,
+    /// Since when they may not sign in.
+    pub disabled_at: Option<Timestamp>,
+    /// Since when they are known.
+    pub created_at: Timestamp,
+}
+
+/// A person in an account.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The person.
+    pub user: User,
+    /// Their role there.
+    pub role: String,
+}
+
+/// A signed-in person.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// Who.
+    pub user_id: String,
+    /// In which account.
+    pub account_id: String,
+    /// From which network address.
+    pub address: String,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+const COLUMNS: &str = "users.id, users.email, users.name, users.password_hash, users.must_change_password, \
+                       users.is_root, users.disabled_at, users.created_at";
+
+fn read_user(row: &mut Row) -> Result<User, StoreError> {
+    Ok(User {
+        id: row.text()?,
+        email: row.text()?,
+        name: row.text()?,
+        password_hash: Redacted::new(row.text()?),
+        must_change_password: row.yes()?,
+        is_root: row.yes()?,
+        disabled_at: row.optional_moment()?,
+        created_at: row.moment()?,
+    })
+}
+
+fn read_member(row: &mut Row) -> Result<Member, StoreError> {
+    Ok(Member { user: read_user(row)?, role: row.text()? })
+}
+
+impl Reading {
+    /// A person by id or e-mail address.
+    pub async fn user(&mut self, id_or_email: &str) -> Result<Option<User>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM users WHERE id = $1 OR email = $2");
+        let mut rows = self.connection.rows_built(sql, values![id_or_email, id_or_email.to_lowercase()]).await?;
+        rows.first_mut().map(read_user).transpose()
+    }
+
+    /// How many people are known.
+    pub async fn users_count(&mut self) -> Result<usize, StoreError> {
+        let mut rows = self.connection.rows("SELECT COUNT(*) FROM users", Vec::new()).await?;
+        rows.first_mut().map_or(Ok(0), Row::count)
+    }
+
+    /// The people of an account, by e-mail address.
+    pub async fn members(&mut self, account_id: &str) -> Result<Vec<Member>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, memberships.role FROM users JOIN memberships ON memberships.user_id = users.id \
+             WHERE memberships.account_id = $1 ORDER BY users.email"
+        );
+        let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
+        rows.iter_mut().map(read_member).collect()
+    }
+
+    /// A person in an account, by id or e-mail address.
+    pub async fn member(&mut self, account_id: &str, id_or_email: &str) -> Result<Option<Member>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, memberships.role FROM users JOIN memberships ON memberships.user_id = users.id \
+             WHERE memberships.account_id = $1 AND (users.id = $2 OR users.email = $3)"
+        );
+        let values = values![account_id, id_or_email, id_or_email.to_lowercase()];
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.first_mut().map(read_member).transpose()
+    }
+
+    /// The accounts a person is in, with their role: id, name, role; by name.
+    pub async fn memberships(&mut self, user_id: &str) -> Result<Vec<(String, String, String)>, StoreError> {
+        let sql = "SELECT accounts.id, accounts.name, memberships.role FROM memberships \
+                   JOIN accounts ON accounts.id = memberships.account_id \
+                   WHERE memberships.user_id = $1 ORDER BY memberships.created_at, accounts.name";
+        let mut rows = self.connection.rows(sql, values![user_id]).await?;
+        rows.iter_mut().map(|row| Ok((row.text()?, row.text()?, row.text()?))).collect()
+    }
+
+    /// A session by id, if it has not ended.
+    pub async fn session(&mut self, id: &str, now: Timestamp) -> Result<Option<Session>, StoreError> {
+        let sql = "SELECT id, user_id, account_id, address, created_at, expires_at FROM sessions \
+                   WHERE id = $1 AND expires_at > $2";
+        let mut rows = self.connection.rows(sql, values![id, now]).await?;
+        rows.first_mut()
+            .map(|row| {
+                Ok(Session {
+                    id: row.text()?,
+                    user_id: row.text()?,
+                    account_id: row.text()?,
+                    address: row.text()?,
+                    created_at: row.moment()?,
+                    expires_at: row.moment()?,
+                })
+            })
+            .transpose()
+    }
+}
+
+impl Writing {
+    /// Adds a person.
+    pub async fn user_add(&mut self, user: &User) -> Result<(), StoreError> {
+        let sql = "INSERT INTO users (id, email, name, password_hash, must_change_password, is_root, disabled_at, \
+                   created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        let values = values![
+            &user.id,
+            user.email.to_lowercase(),
+            &user.name,
+            user.password_hash.expose(),
+            user.must_change_password,
+            user.is_root,
+            user.disabled_at,
+            user.created_at
+        ];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Changes a person's password and ends their sessions.
+    pub async fn user_set_password(
+        &mut self,
+        user_id: &str,
+        hash: &Redacted<String>,
+        must_change: bool,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE users SET password_hash = $2, must_change_password = $3 WHERE id = $1";
+        self.connection.execute(sql, values![user_id, hash.expose(), must_change]).await?;
+        self.sessions_end_all(user_id).await
+    }
+
+    /// Lets a person sign in, or no longer; then also ends their sessions.
+    pub async fn user_set_disabled(&mut self, user_id: &str, at: Option<Timestamp>) -> Result<(), StoreError> {
+        let sql = "UPDATE users SET disabled_at = $2 WHERE id = $1";
+        self.connection.execute(sql, values![user_id, at]).await?;
+        if at.is_some() { self.sessions_end_all(user_id).await } else { Ok(()) }
+    }
+
+    /// Gives a person a role in an account.
+    pub async fn member_set(
+        &mut self,
+        account_id: &str,
+        user_id: &str,
+        role: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO memberships (account_id, user_id, role, created_at) VALUES ($1, $2, $3, $4) \
+                   ON CONFLICT (account_id, user_id) DO UPDATE SET role = excluded.role";
+        self.connection.execute(sql, values![account_id, user_id, role, now]).await?;
+        Ok(())
+    }
+
+    /// Takes a person out of an account, with their sessions there.
+    pub async fn member_remove(&mut self, account_id: &str, user_id: &str) -> Result<bool, StoreError> {
+        let values = || values![account_id, user_id];
+        let sql = "DELETE FROM sessions WHERE account_id = $1 AND user_id = $2";
+        self.connection.execute(sql, values()).await?;
+        let sql = "DELETE FROM memberships WHERE account_id = $1 AND user_id = $2";
+        Ok(self.connection.execute(sql, values()).await? == 1)
+    }
+
+    /// Begins a session.
+    pub async fn session_add(&mut self, session: &Session) -> Result<(), StoreError> {
+        let sql = "INSERT INTO sessions (id, user_id, account_id, address, created_at, expires_at) \
+                   VALUES ($1, $2, $3, $4, $5, $6)";
+        let values = values![
+            &session.id,
+            &session.user_id,
+            &session.account_id,
+            &session.address,
+            session.created_at,
+            session.expires_at
+        ];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Ends a session.
+    pub async fn session_end(&mut self, id: &str) -> Result<(), StoreError> {
+        self.connection.execute("DELETE FROM sessions WHERE id = $1", values![id]).await?;
+        Ok(())
+    }
+
+    async fn sessions_end_all(&mut self, user_id: &str) -> Result<(), StoreError> {
+        self.connection.execute("DELETE FROM sessions WHERE user_id = $1", values![user_id]).await?;
+        Ok(())
+    }
+
+    /// Forgets sessions that have ended.
+    pub async fn sessions_forget(&mut self, now: Timestamp) -> Result<u64, StoreError> {
+        self.connection.execute("DELETE FROM sessions WHERE expires_at <= $1", values![now]).await
+    }
+}
