@@ -81,7 +81,8 @@ impl Serialize for Digest {
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("a digest is written sha256:<64 hex digits>"))
+        Digest::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom("a digest is written sha256:<64 hex digits>"))
     }
 }
 

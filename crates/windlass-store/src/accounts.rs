@@ -70,7 +70,8 @@ impl Reading {
 impl Writing {
     /// Adds an account.
     pub async fn account_add(&mut self, id: &str, name: &str, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "INSERT INTO accounts (id, name, policy, policy_version, created_at) VALUES ($1, $2, $3, 1, $4)";
+        let sql =
+            "INSERT INTO accounts (id, name, policy, policy_version, created_at) VALUES ($1, $2, $3, 1, $4)";
         self.connection.execute(sql, values![id, name, "{}", now]).await?;
         let sql = "INSERT INTO chains (account_id, event_seq, audit_seq, audit_hash) VALUES ($1, 0, 0, '')";
         self.connection.execute(sql, values![id]).await?;

@@ -273,7 +273,8 @@ impl Reading {
         }
         let sql = "SELECT audit_seq, audit_hash FROM chains WHERE account_id = $1";
         let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        let head = rows.first_mut().map(|row| Ok::<_, StoreError>((row.number()?, row.text()?))).transpose()?;
+        let head =
+            rows.first_mut().map(|row| Ok::<_, StoreError>((row.number()?, row.text()?))).transpose()?;
         match head {
             Some((head_seq, _)) if head_seq > seq => {
                 Ok(Verified::Broken { seq: seq + 1, reason: "the last entries are missing".to_owned() })

@@ -56,7 +56,8 @@ impl Store {
             let message = "a PostgreSQL database is backed up with pg_dump, while Windlass runs";
             return Err(StoreError::Backup(message.to_owned()));
         }
-        let path = to.to_str().ok_or_else(|| StoreError::Backup("the file's name is not UTF-8".to_owned()))?;
+        let path =
+            to.to_str().ok_or_else(|| StoreError::Backup("the file's name is not UTF-8".to_owned()))?;
         if to.exists() {
             return Err(StoreError::Backup(format!("{path} exists already; a backup never overwrites")));
         }
@@ -84,7 +85,9 @@ impl Store {
         let fault = (!faults.is_empty()).then(|| faults.join("; "));
         checked.push(Checked::new("every resource can be read and is what its digest says", fault));
         let accounts = reading.accounts().await?;
-        for (id, name) in accounts.iter().map(|account| (account.id.as_str(), account.name.as_str())).chain([("", "")]) {
+        for (id, name) in
+            accounts.iter().map(|account| (account.id.as_str(), account.name.as_str())).chain([("", "")])
+        {
             let fault = match reading.audit_verify(id).await? {
                 Verified::Intact { .. } => None,
                 Verified::Broken { seq, reason } => Some(format!("entry {seq}: {reason}")),

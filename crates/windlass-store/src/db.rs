@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
 
 use crate::error::StoreError;
 use crate::sql::AnyConnection;
@@ -175,7 +177,12 @@ async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
 
 fn migrator() -> Migrator {
     let first = include_str!("../migrations/0001_first.sql");
-    let migrations =
-        vec![Migration::new(1, "first".into(), MigrationType::Simple, sqlx::SqlStr::from_static(first), false)];
+    let migrations = vec![Migration::new(
+        1,
+        "first".into(),
+        MigrationType::Simple,
+        sqlx::SqlStr::from_static(first),
+        false,
+    )];
     Migrator::with_migrations(migrations)
 }

@@ -64,7 +64,8 @@ impl Reading {
         repository_id: &str,
         keys: Option<&[ResourceKey]>,
     ) -> Result<ResourceMap<Arc<Spec>>, StoreError> {
-        const ONE: &str = "SELECT kind, name, spec FROM desired WHERE repository_id = $1 AND kind = $2 AND name = $3";
+        const ONE: &str =
+            "SELECT kind, name, spec FROM desired WHERE repository_id = $1 AND kind = $2 AND name = $3";
         let mut rows = match keys {
             None => {
                 let sql = "SELECT kind, name, spec FROM desired WHERE repository_id = $1";

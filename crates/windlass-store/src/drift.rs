@@ -105,7 +105,11 @@ impl Reading {
 
 impl Writing {
     /// Accepts a difference.
-    pub async fn acceptance_put(&mut self, repository_id: &str, acceptance: &Acceptance) -> Result<(), StoreError> {
+    pub async fn acceptance_put(
+        &mut self,
+        repository_id: &str,
+        acceptance: &Acceptance,
+    ) -> Result<(), StoreError> {
         let sql = "INSERT INTO acceptances (repository_id, kind, name, desired_digest, live_digest, until, reason, \
                    accepted_by, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
                    ON CONFLICT (repository_id, kind, name) DO UPDATE SET desired_digest = excluded.desired_digest, \
@@ -127,7 +131,11 @@ impl Writing {
     }
 
     /// Takes an acceptance back. False if there was none.
-    pub async fn acceptance_remove(&mut self, repository_id: &str, key: &ResourceKey) -> Result<bool, StoreError> {
+    pub async fn acceptance_remove(
+        &mut self,
+        repository_id: &str,
+        key: &ResourceKey,
+    ) -> Result<bool, StoreError> {
         let sql = "DELETE FROM acceptances WHERE repository_id = $1 AND kind = $2 AND name = $3";
         Ok(self.connection.execute(sql, values![repository_id, key.kind.slug(), &key.name]).await? == 1)
     }

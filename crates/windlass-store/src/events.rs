@@ -191,7 +191,9 @@ impl Reading {
             sql.push_str(&clause.replace('?', &format!("${}", values.len())));
         };
         match &filter.kind {
-            Some(kind) if kind.ends_with('.') => add("kind LIKE ? ESCAPE '\\'", like_pattern(kind, "%").into()),
+            Some(kind) if kind.ends_with('.') => {
+                add("kind LIKE ? ESCAPE '\\'", like_pattern(kind, "%").into())
+            }
             Some(kind) => add("kind = ?", kind.into()),
             None => {}
         }
@@ -237,7 +239,11 @@ impl Reading {
 
 impl Writing {
     /// Forgets events older than a moment; those that matter more are kept until another.
-    pub async fn events_forget(&mut self, before: Timestamp, important_before: Timestamp) -> Result<u64, StoreError> {
+    pub async fn events_forget(
+        &mut self,
+        before: Timestamp,
+        important_before: Timestamp,
+    ) -> Result<u64, StoreError> {
         let sql = "DELETE FROM events WHERE at < $1 AND (at < $2 OR severity NOT IN ('high', 'critical'))";
         self.connection.execute(sql, values![before, important_before]).await
     }

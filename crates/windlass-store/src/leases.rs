@@ -45,7 +45,12 @@ impl Store {
     }
 
     /// Keeps a lease for longer. False if it has passed to someone else.
-    pub async fn lease_renew(&self, lease: &Lease, now: Timestamp, length: Duration) -> Result<bool, StoreError> {
+    pub async fn lease_renew(
+        &self,
+        lease: &Lease,
+        now: Timestamp,
+        length: Duration,
+    ) -> Result<bool, StoreError> {
         let mut writing = self.write().await?;
         let sql = "UPDATE leases SET expires_at = $4 WHERE name = $1 AND holder = $2 AND epoch = $3";
         let values = values![&lease.name, &lease.holder, lease.epoch, now.after(length)];

@@ -172,7 +172,8 @@ impl Reading {
 
     /// The approvals given to a proposal, oldest first.
     pub async fn approvals(&mut self, proposal_id: &str) -> Result<Vec<Approval>, StoreError> {
-        let sql = "SELECT approver, digest, reason, at FROM approvals WHERE proposal_id = $1 ORDER BY at, approver";
+        let sql =
+            "SELECT approver, digest, reason, at FROM approvals WHERE proposal_id = $1 ORDER BY at, approver";
         let mut rows = self.connection.rows(sql, values![proposal_id]).await?;
         rows.iter_mut()
             .map(|row| {

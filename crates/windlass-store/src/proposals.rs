@@ -254,7 +254,9 @@ impl Writing {
         blocked_by: &[String],
     ) -> Result<(), StoreError> {
         let sql = "UPDATE proposals SET position = $2, waits_for = $3, blocked_by = $4 WHERE id = $1";
-        self.connection.execute(sql, values![id, position, json_list(waits_for), json_list(blocked_by)]).await?;
+        self.connection
+            .execute(sql, values![id, position, json_list(waits_for), json_list(blocked_by)])
+            .await?;
         Ok(())
     }
 
@@ -287,7 +289,12 @@ impl Writing {
     }
 
     /// Stores what someone made of a pending proposal. False if it is not pending in this version any more.
-    pub async fn proposal_edit(&mut self, id: &str, version: i64, edit: Option<&Edit>) -> Result<bool, StoreError> {
+    pub async fn proposal_edit(
+        &mut self,
+        id: &str,
+        version: i64,
+        edit: Option<&Edit>,
+    ) -> Result<bool, StoreError> {
         let sql = "UPDATE proposals SET edited_digest = $3, edited_spec = $4, edited_by = $5, version = version + 1 \
                    WHERE id = $1 AND version = $2 AND status = 'pending_approval'";
         let values = values![
@@ -304,13 +311,18 @@ impl Writing {
     pub async fn approval_add(&mut self, proposal_id: &str, approval: &Approval) -> Result<(), StoreError> {
         let sql = "INSERT INTO approvals (proposal_id, approver, digest, reason, at) VALUES ($1, $2, $3, $4, $5) \
                    ON CONFLICT (proposal_id, approver, digest) DO NOTHING";
-        let values = values![proposal_id, &approval.approver, &approval.digest, &approval.reason, approval.at];
+        let values =
+            values![proposal_id, &approval.approver, &approval.digest, &approval.reason, approval.at];
         self.connection.execute(sql, values).await?;
         Ok(())
     }
 
     /// Forgets closed proposals older than a moment, failed ones older than another, that no run names any more.
-    pub async fn proposals_forget(&mut self, before: Timestamp, failed_before: Timestamp) -> Result<u64, StoreError> {
+    pub async fn proposals_forget(
+        &mut self,
+        before: Timestamp,
+        failed_before: Timestamp,
+    ) -> Result<u64, StoreError> {
         const OLD: &str = "SELECT id FROM proposals WHERE closed_at < $1 AND (closed_at < $2 OR status <> 'failed') \
                            AND id NOT IN (SELECT proposal_id FROM run_proposals)";
         let sql = format!("DELETE FROM approvals WHERE proposal_id IN ({OLD})");

@@ -121,7 +121,11 @@ impl Reading {
     }
 
     /// Enabled repositories of every account whose time has come, the longest due first.
-    pub async fn repositories_due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<Repository>, StoreError> {
+    pub async fn repositories_due(
+        &mut self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Repository>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM repositories WHERE enabled = 1 AND next_sync_at <= $1 \
              ORDER BY next_sync_at LIMIT {limit}"
@@ -139,7 +143,8 @@ impl Reading {
 
     /// Account and id of every repository that was ever compared with live.
     pub async fn repositories_compared(&mut self) -> Result<Vec<(String, String)>, StoreError> {
-        let sql = "SELECT account_id, id FROM repositories WHERE good_run_id IS NOT NULL ORDER BY account_id, id";
+        let sql =
+            "SELECT account_id, id FROM repositories WHERE good_run_id IS NOT NULL ORDER BY account_id, id";
         let mut rows = self.connection.rows(sql, Vec::new()).await?;
         rows.iter_mut().map(|row| Ok((row.text()?, row.text()?))).collect()
     }

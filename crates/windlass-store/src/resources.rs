@@ -58,7 +58,8 @@ pub struct ResourceFilter {
     pub search: Option<String>,
 }
 
-const COLUMNS: &str = "kind, name, id, spec, digest, owner_id, generation, created_at, updated_at, updated_by";
+const COLUMNS: &str =
+    "kind, name, id, spec, digest, owner_id, generation, created_at, updated_at, updated_by";
 
 fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
     let kind = row.word(Kind::from_word)?;
@@ -97,9 +98,15 @@ pub(crate) fn spec_text(spec: &Spec) -> String {
 
 impl Reading {
     /// A resource by key.
-    pub async fn resource(&mut self, account_id: &str, key: &ResourceKey) -> Result<Option<Resource>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM resources WHERE account_id = $1 AND kind = $2 AND name = $3");
-        let mut rows = self.connection.rows_built(sql, values![account_id, key.kind.slug(), &key.name]).await?;
+    pub async fn resource(
+        &mut self,
+        account_id: &str,
+        key: &ResourceKey,
+    ) -> Result<Option<Resource>, StoreError> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM resources WHERE account_id = $1 AND kind = $2 AND name = $3");
+        let mut rows =
+            self.connection.rows_built(sql, values![account_id, key.kind.slug(), &key.name]).await?;
         rows.first_mut().map(read_resource).transpose()
     }
 
@@ -169,7 +176,11 @@ impl Reading {
         let mut rows = self.connection.rows(sql, values![account_id]).await?;
         rows.iter_mut()
             .map(|row| {
-                Ok(ResourceHead { key: read_key(row)?, digest: row.digest()?, owner_id: row.optional_text()? })
+                Ok(ResourceHead {
+                    key: read_key(row)?,
+                    digest: row.digest()?,
+                    owner_id: row.optional_text()?,
+                })
             })
             .collect()
     }

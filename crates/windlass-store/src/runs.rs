@@ -31,7 +31,9 @@ impl Trigger {
     }
 
     fn from_slug(slug: &str) -> Option<Trigger> {
-        [Trigger::Schedule, Trigger::Request, Trigger::Webhook].into_iter().find(|trigger| trigger.slug() == slug)
+        [Trigger::Schedule, Trigger::Request, Trigger::Webhook]
+            .into_iter()
+            .find(|trigger| trigger.slug() == slug)
     }
 }
 
@@ -172,7 +174,11 @@ fn read_run(row: &mut Row) -> Result<Run, StoreError> {
 
 fn read_error(row: &mut Row) -> Result<Option<RunError>, StoreError> {
     let (code, message, help) = (row.optional_text()?, row.optional_text()?, row.optional_text()?);
-    Ok(code.map(|code| RunError { code, message: message.unwrap_or_default(), help: help.unwrap_or_default() }))
+    Ok(code.map(|code| RunError {
+        code,
+        message: message.unwrap_or_default(),
+        help: help.unwrap_or_default(),
+    }))
 }
 
 impl Run {
@@ -278,7 +284,12 @@ impl Writing {
     }
 
     /// Someone asks for a run that waits already: it becomes theirs, and keeps a confirmation it had.
-    pub async fn run_ask(&mut self, id: &str, by: &str, confirm_mass_destroy: bool) -> Result<(), StoreError> {
+    pub async fn run_ask(
+        &mut self,
+        id: &str,
+        by: &str,
+        confirm_mass_destroy: bool,
+    ) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET trigger_kind = 'request', requested_by = $2, \
                    confirm_mass_destroy = CASE WHEN $3 = 1 THEN 1 ELSE confirm_mass_destroy END WHERE id = $1";
         self.connection.execute(sql, values![id, by, confirm_mass_destroy]).await?;
@@ -344,7 +355,11 @@ impl Writing {
 
     /// Forgets finished runs older than a moment, failed ones older than another; never the last of a repository or
     /// one whose proposals are open.
-    pub async fn runs_forget(&mut self, before: Timestamp, failed_before: Timestamp) -> Result<u64, StoreError> {
+    pub async fn runs_forget(
+        &mut self,
+        before: Timestamp,
+        failed_before: Timestamp,
+    ) -> Result<u64, StoreError> {
         const OLD: &str = "SELECT id FROM sync_runs WHERE stage = 'finished' AND created_at < $1 \
                            AND (created_at < $2 OR status NOT IN ('failed', 'partial')) \
                            AND id NOT IN (SELECT last_run_id FROM repositories WHERE last_run_id IS NOT NULL) \

@@ -30,13 +30,15 @@ pub struct Throttle {
 impl Reading {
     /// A setting.
     pub async fn setting(&mut self, name: &str) -> Result<Option<String>, StoreError> {
-        let mut rows = self.connection.rows("SELECT value FROM settings WHERE name = $1", values![name]).await?;
+        let mut rows =
+            self.connection.rows("SELECT value FROM settings WHERE name = $1", values![name]).await?;
         rows.first_mut().map(Row::text).transpose()
     }
 
     /// The answer given to this key before.
     pub async fn answer(&mut self, account_id: &str, key: &str) -> Result<Option<Answer>, StoreError> {
-        let sql = "SELECT request_digest, status, body FROM answers WHERE account_id = $1 AND idempotency_key = $2";
+        let sql =
+            "SELECT request_digest, status, body FROM answers WHERE account_id = $1 AND idempotency_key = $2";
         let mut rows = self.connection.rows(sql, values![account_id, key]).await?;
         rows.first_mut()
             .map(|row| Ok(Answer { request_digest: row.text()?, status: row.number()?, body: row.text()? }))
@@ -47,7 +49,9 @@ impl Reading {
     pub async fn throttle(&mut self, subject: &str) -> Result<Option<Throttle>, StoreError> {
         let sql = "SELECT failures, last_at FROM throttles WHERE subject = $1";
         let mut rows = self.connection.rows(sql, values![subject]).await?;
-        rows.first_mut().map(|row| Ok(Throttle { failures: row.number()?, last_at: row.moment()? })).transpose()
+        rows.first_mut()
+            .map(|row| Ok(Throttle { failures: row.number()?, last_at: row.moment()? }))
+            .transpose()
     }
 }
 

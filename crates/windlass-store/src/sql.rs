@@ -251,12 +251,20 @@ macro_rules! bind_all {
 
 impl AnyConnection {
     /// All rows of a statement.
-    pub(crate) async fn rows(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    pub(crate) async fn rows(
+        &mut self,
+        sql: &'static str,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, StoreError> {
         self.rows_of(sql.into_sql_str(), values).await
     }
 
     /// All rows of a statement put together from our own texts.
-    pub(crate) async fn rows_built(&mut self, sql: String, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    pub(crate) async fn rows_built(
+        &mut self,
+        sql: String,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, StoreError> {
         self.rows_of(AssertSqlSafe(sql).into_sql_str(), values).await
     }
 

@@ -30,7 +30,8 @@ pub struct Token {
     pub revoked_at: Option<Timestamp>,
 }
 
-const COLUMNS: &str = "id, account_id, name, permissions, created_by, created_at, expires_at, last_used_at, revoked_at";
+const COLUMNS: &str =
+    "id, account_id, name, permissions, created_by, created_at, expires_at, last_used_at, revoked_at";
 
 fn read_token(row: &mut Row) -> Result<Token, StoreError> {
     Ok(Token {
@@ -83,8 +84,14 @@ impl Writing {
     }
 
     /// Takes a token back. False if there is none.
-    pub async fn token_revoke(&mut self, account_id: &str, id: &str, now: Timestamp) -> Result<bool, StoreError> {
-        let sql = "UPDATE tokens SET revoked_at = $3 WHERE account_id = $1 AND id = $2 AND revoked_at IS NULL";
+    pub async fn token_revoke(
+        &mut self,
+        account_id: &str,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql =
+            "UPDATE tokens SET revoked_at = $3 WHERE account_id = $1 AND id = $2 AND revoked_at IS NULL";
         Ok(self.connection.execute(sql, values![account_id, id, now]).await? == 1)
     }
 

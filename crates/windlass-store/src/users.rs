@@ -79,7 +79,8 @@ impl Reading {
     /// A person by id or e-mail address.
     pub async fn user(&mut self, id_or_email: &str) -> Result<Option<User>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM users WHERE id = $1 OR email = $2");
-        let mut rows = self.connection.rows_built(sql, values![id_or_email, id_or_email.to_lowercase()]).await?;
+        let mut rows =
+            self.connection.rows_built(sql, values![id_or_email, id_or_email.to_lowercase()]).await?;
         rows.first_mut().map(read_user).transpose()
     }
 
@@ -100,7 +101,11 @@ impl Reading {
     }
 
     /// A person in an account, by id or e-mail address.
-    pub async fn member(&mut self, account_id: &str, id_or_email: &str) -> Result<Option<Member>, StoreError> {
+    pub async fn member(
+        &mut self,
+        account_id: &str,
+        id_or_email: &str,
+    ) -> Result<Option<Member>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS}, memberships.role FROM users JOIN memberships ON memberships.user_id = users.id \
              WHERE memberships.account_id = $1 AND (users.id = $2 OR users.email = $3)"
@@ -171,7 +176,11 @@ impl Writing {
     }
 
     /// Lets a person sign in, or no longer; then also ends their sessions.
-    pub async fn user_set_disabled(&mut self, user_id: &str, at: Option<Timestamp>) -> Result<(), StoreError> {
+    pub async fn user_set_disabled(
+        &mut self,
+        user_id: &str,
+        at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
         let sql = "UPDATE users SET disabled_at = $2 WHERE id = $1";
         self.connection.execute(sql, values![user_id, at]).await?;
         if at.is_some() { self.sessions_end_all(user_id).await } else { Ok(()) }

@@ -62,10 +62,17 @@ pub struct Reconciled {
 
 /// Decides what becomes of the repository's proposals. A proposal is identified by its resource, the live state it was
 /// made against and what git wants: while these stay, so does it, and it is never offered twice.
-pub fn reconcile(plan: &Plan, offered: &[Offered], declined: &[Declined], live: &Live, cap: usize) -> Reconciled {
+pub fn reconcile(
+    plan: &Plan,
+    offered: &[Offered],
+    declined: &[Declined],
+    live: &Live,
+    cap: usize,
+) -> Reconciled {
     let positions: ResourceMap<usize> =
         plan.steps.iter().enumerate().map(|(position, step)| (step.change.key.clone(), position)).collect();
-    let declined: ResourceMap<&Declined> = declined.iter().map(|declined| (declined.key.clone(), declined)).collect();
+    let declined: ResourceMap<&Declined> =
+        declined.iter().map(|declined| (declined.key.clone(), declined)).collect();
     let mut result = Reconciled::default();
     let mut is_open = vec![false; plan.steps.len()];
     for proposal in offered {
@@ -82,9 +89,9 @@ pub fn reconcile(plan: &Plan, offered: &[Offered], declined: &[Declined], live: 
     }
     let refusal_of = |step: &Step| {
         let key = &step.change.key;
-        declined.get(key.kind, &key.name).filter(|declined| {
-            declined.base == step.change.base && declined.desired == step.change.desired
-        })
+        declined
+            .get(key.kind, &key.name)
+            .filter(|declined| declined.base == step.change.base && declined.desired == step.change.desired)
     };
     result.held_back = (0..plan.steps.len())
         .filter(|position| !is_open[*position])

@@ -61,8 +61,8 @@ impl Status {
     /// Whether this state may follow the other. Closed states are final.
     pub const fn may_follow(self, before: Status) -> bool {
         use Status::{
-            Applied, AppliedManually, Applying, Approved, Expired, Failed, PendingApproval, Rejected, Superseded,
-            Withdrawn,
+            Applied, AppliedManually, Applying, Approved, Expired, Failed, PendingApproval, Rejected,
+            Superseded, Withdrawn,
         };
         match before {
             PendingApproval => matches!(self, Approved | Rejected | Superseded | Withdrawn | Expired),

@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn a_spec_with_mistakes_tells_them_all_and_is_none() {
-        let read = Spec::read(Kind::Node, r#"{"template": "edge", "reigon": "x", "lifecycle_class": "forever"}"#);
+        let read =
+            Spec::read(Kind::Node, r#"{"template": "edge", "reigon": "x", "lifecycle_class": "forever"}"#);
         assert!(read.spec.is_none());
         assert_eq!(read.diagnostics.len(), 2, "{:?}", read.diagnostics);
         assert!(Spec::read(Kind::Node, r#"{"template": "edge"}"#).spec.is_some());

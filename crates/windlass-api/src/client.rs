@@ -1,0 +1,170 @@
+//! A typed client of the server.
+
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use windlass_core::redacted::Redacted;
+
+use crate::endpoint::{Method, Operation};
+use crate::types::{ErrorBody, ErrorEnvelope};
+
+/// Longer than the longest wait the server offers.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The address is not one.
+    #[error("`{0}` is not the address of a server")]
+    Address(String),
+    /// The server could not be reached.
+    #[error("could not reach {server}")]
+    Unreachable {
+        /// Where.
+        server: String,
+        /// Why.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// The server refused or failed.
+    #[error("{}", body.message)]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// What it said.
+        body: ErrorBody,
+    },
+    /// The answer is not what this version understands.
+    #[error("the server's answer is not understood: {0}")]
+    Answer(String),
+}
+
+/// A connection to a server.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    server: url::Url,
+    token: Option<Redacted<String>>,
+}
+
+/// A call that is being put together.
+#[derive(Debug)]
+pub struct Call<'c> {
+    client: &'c Client,
+    method: Method,
+    url: url::Url,
+    headers: HeaderMap,
+    body: Option<serde_json::Value>,
+}
+
+impl Client {
+    /// A client of the server at this address, for example `http://127.0.0.1:3000`.
+    pub fn new(server: &str, token: Option<Redacted<String>>) -> Result<Client, ClientError> {
+        let wrong = || ClientError::Address(server.to_owned());
+        let url = url::Url::parse(server).map_err(|_| wrong())?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(wrong());
+        }
+        let http = reqwest::Client::builder()
+            .timeout(PATIENCE)
+            .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|source| ClientError::Unreachable { server: server.to_owned(), source })?;
+        Ok(Client { http, server: url, token })
+    }
+
+    /// The server's address.
+    pub fn server(&self) -> &str {
+        self.server.as_str().trim_end_matches('/')
+    }
+
+    /// Begins a call. `parts` fill the path's `{…}` in order.
+    pub fn call(&self, operation: Operation, parts: &[&str]) -> Call<'_> {
+        let endpoint = operation.endpoint();
+        let mut url = self.server.clone();
+        let mut parts = parts.iter();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty();
+            for segment in endpoint.path.split('/').filter(|segment| !segment.is_empty()) {
+                match segment.starts_with('{') {
+                    true => segments.push(parts.next().copied().unwrap_or_default()),
+                    false => segments.push(segment),
+                };
+            }
+        }
+        Call { client: self, method: endpoint.method, url, headers: HeaderMap::new(), body: None }
+    }
+}
+
+impl Call<'_> {
+    /// Adds something after `?`.
+    pub fn query(mut self, name: &str, value: impl AsRef<str>) -> Self {
+        self.url.query_pairs_mut().append_pair(name, value.as_ref());
+        self
+    }
+
+    /// Adds something after `?` if there is something.
+    pub fn query_if(self, name: &str, value: Option<impl AsRef<str>>) -> Self {
+        match value {
+            Some(value) => self.query(name, value),
+            None => self,
+        }
+    }
+
+    /// Adds a header.
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.insert(name, value);
+        }
+        self
+    }
+
+    /// Sets the body.
+    pub fn body(mut self, body: &impl Serialize) -> Self {
+        self.body = serde_json::to_value(body).ok();
+        self
+    }
+
+    /// Calls, and reads the answer.
+    pub async fn send<T: DeserializeOwned>(self) -> Result<T, ClientError> {
+        let text = self.send_text().await?;
+        serde_json::from_str(&text).map_err(|error| ClientError::Answer(error.to_string()))
+    }
+
+    /// Calls, for an answer that is text, or none.
+    pub async fn send_text(self) -> Result<String, ClientError> {
+        let server = self.client.server().to_owned();
+        let response = self.send_response().await?;
+        response.text().await.map_err(|source| ClientError::Unreachable { server, source })
+    }
+
+    /// Calls, for an answer that is read as it comes.
+    pub async fn send_response(self) -> Result<reqwest::Response, ClientError> {
+        let server = self.client.server().to_owned();
+        let unreachable = |source| ClientError::Unreachable { server: server.clone(), source };
+        let method = reqwest::Method::from_bytes(self.method.as_str().as_bytes())
+            .map_err(|error| ClientError::Answer(error.to_string()))?;
+        let mut request = self.client.http.request(method, self.url).headers(self.headers);
+        if let Some(token) = &self.client.token {
+            let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
+                .map_err(|_| ClientError::Answer("the token is not one".to_owned()))?;
+            value.set_sensitive(true);
+            request = request.header(AUTHORIZATION, value);
+        }
+        if let Some(body) = &self.body {
+            request = request.json(body);
+        }
+        let response = request.send().await.map_err(unreachable)?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let text = response.text().await.map_err(unreachable)?;
+        Err(match serde_json::from_str::<ErrorEnvelope>(&text) {
+            Ok(envelope) => ClientError::Refused { status: status.as_u16(), body: envelope.error },
+            Err(_) => ClientError::Answer(format!("HTTP {status}; is {server} a Windlass server?")),
+        })
+    }
+}

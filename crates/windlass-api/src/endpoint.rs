@@ -1,0 +1,394 @@
+//! The endpoint table: every route, who may use it, and what it takes and gives.
+//!
+//! The server's router, its permission check, OpenAPI, the client's paths and the authorization tests are all made from
+//! this table, so that none of them can forget a route or its permission.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::noun::Noun;
+use crate::permission::Permission;
+use crate::types as t;
+
+/// An HTTP method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// Looks.
+    Get,
+    /// Makes, or does.
+    Post,
+    /// Replaces.
+    Put,
+    /// Changes.
+    Patch,
+    /// Removes.
+    Delete,
+}
+
+impl Method {
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Post => "POST",
+            Method::Put => "PUT",
+            Method::Patch => "PATCH",
+            Method::Delete => "DELETE",
+        }
+    }
+}
+
+/// Who may use an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Everyone, without signing in.
+    Public,
+    /// Everyone who is signed in.
+    SignedIn,
+    /// Who has this permission in the account.
+    Needs(Permission),
+    /// Who administers the installation.
+    Root,
+}
+
+/// What an endpoint does to a resource noun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    /// A page of them.
+    List,
+    /// A new one.
+    Create,
+    /// One.
+    Show,
+    /// Some of its fields.
+    Patch,
+    /// All of its fields.
+    Replace,
+    /// Its end.
+    Delete,
+}
+
+/// How a type is described, for OpenAPI.
+pub type Describe = fn(&mut SchemaGenerator) -> Schema;
+
+/// One route.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Which operation it is.
+    pub operation: Operation,
+    /// How it is called.
+    pub method: Method,
+    /// Where, with `{id}` for what varies.
+    pub path: String,
+    /// Who may.
+    pub access: Access,
+    /// What it does, in one line.
+    pub summary: String,
+    /// What it takes after `?`.
+    pub query: &'static [(&'static str, &'static str)],
+    /// What its body is.
+    pub request: Option<Describe>,
+    /// What it answers.
+    pub response: Option<Describe>,
+}
+
+fn describe<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+macro_rules! body {
+    (-) => {
+        None
+    };
+    ($type:ty) => {
+        Some(describe::<$type> as Describe)
+    };
+}
+
+macro_rules! endpoints {
+    ($($operation:ident $method:ident $path:literal $access:expr, $query:ident,
+       ($($request:tt)+) -> ($($response:tt)+): $summary:literal;)*) => {
+        /// What can be asked of the server.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Operation {
+            $(#[doc = $summary] $operation,)*
+            /// Something with a kind of resource.
+            Resource(Noun, Verb),
+        }
+
+        /// Every endpoint.
+        pub fn endpoints() -> Vec<Endpoint> {
+            let mut all = vec![$(Endpoint {
+                operation: Operation::$operation,
+                method: Method::$method,
+                path: $path.to_owned(),
+                access: $access,
+                summary: $summary.to_owned(),
+                query: $query,
+                request: body!($($request)+),
+                response: body!($($response)+),
+            },)*];
+            all.extend(Noun::ALL.iter().flat_map(|noun| resource_endpoints(*noun)));
+            all
+        }
+    };
+}
+
+const NONE: &[(&str, &str)] = &[];
+const PAGE: &[(&str, &str)] =
+    &[("limit", "How many, 1 to 500; default 50."), ("cursor", "The previous page's `meta.next_cursor`.")];
+const WAIT: &[(&str, &str)] = &[("wait", "Seconds to wait for the run to compare, up to 60; default 0.")];
+const LIST_PROPOSALS: &[(&str, &str)] = &[
+    ("limit", "How many, 1 to 500; default 50."),
+    ("cursor", "The previous page's `meta.next_cursor`."),
+    ("status", "States, separated by commas; `open` for all that are open."),
+    ("run", "Of this sync run."),
+    ("repository", "Of this repository, by id or name."),
+    ("kind", "Of this kind of resource."),
+    ("name", "Of the resource of this name."),
+    ("q", "Text in the resource's name."),
+];
+const LIST_RESOURCES: &[(&str, &str)] = &[
+    ("limit", "How many, 1 to 500; default 50."),
+    ("cursor", "The previous page's `meta.next_cursor`."),
+    ("q", "Text in the name."),
+    ("repository", "Owned by this repository, by id or name; `none` for those nobody owns."),
+];
+const LIST_ALL_RESOURCES: &[(&str, &str)] = &[
+    ("limit", "How many, 1 to 500; default 50."),
+    ("cursor", "The previous page's `meta.next_cursor`."),
+    ("q", "Text in the name."),
+    ("kind", "Of this kind."),
+    ("repository", "Owned by this repository, by id or name; `none` for those nobody owns."),
+];
+const LIST_RUNS: &[(&str, &str)] = &[
+    ("limit", "How many, 1 to 500; default 50."),
+    ("cursor", "The previous page's `meta.next_cursor`."),
+    ("repository", "Of this repository, by id or name."),
+];
+const LIST_EVENTS: &[(&str, &str)] = &[
+    ("limit", "How many, 1 to 500; default 50."),
+    ("cursor", "The previous page's `meta.next_cursor`."),
+    ("after", "Oldest first, after this number."),
+    ("kind", "Of this kind; `gitops.` for all that begin so."),
+    ("run", "Of this sync run."),
+    ("repository", "About this repository, by id or name."),
+    ("resource", "About this resource: `kind/name`."),
+    ("severity", "Of this severity."),
+    ("q", "Text in the message."),
+];
+const FOLLOW_EVENTS: &[(&str, &str)] = &[
+    ("after", "From after this number; default from now. `Last-Event-ID` does the same."),
+    ("kind", "Of this kind; `gitops.` for all that begin so."),
+];
+const LIST_AUDIT: &[(&str, &str)] = &[
+    ("limit", "How many, 1 to 500; default 50."),
+    ("cursor", "The previous page's `meta.next_cursor`."),
+    ("target", "What was done to this: `kind/name`."),
+];
+const EXPORT: &[(&str, &str)] = &[
+    ("repository", "Only what this repository owns, by id or name."),
+    ("form", "`list` (default) or `map`."),
+];
+
+use Access::{Needs, Public, Root, SignedIn};
+use Permission::{FleetRead, GitopsAdmin, GitopsApprove, GitopsRead, GitopsSync, GitopsWrite};
+
+endpoints! {
+    Health Get "/healthz" Public, NONE, (-) -> (-): "Whether the process is alive.";
+    Ready Get "/readyz" Public, NONE, (-) -> (-): "Whether it can do its work: the database answers.";
+    Metrics Get "/metrics" Public, NONE, (-) -> (-): "Numbers for Prometheus, without names.";
+    OpenApi Get "/api/openapi.json" Public, NONE, (-) -> (-): "This document.";
+
+    Login Post "/api/v1/auth/login" Public, NONE, (t::LoginBody) -> (t::Session): "Signs in.";
+    Logout Post "/api/v1/auth/logout" SignedIn, NONE, (-) -> (-): "Ends the session.";
+    Me Get "/api/v1/auth/me" SignedIn, NONE, (-) -> (t::Me): "Who is asking and what they may do.";
+    Password Post "/api/v1/auth/password" SignedIn, NONE, (t::PasswordBody) -> (-):
+        "Changes one's own password and ends all one's sessions.";
+    TokenList Get "/api/v1/auth/tokens" SignedIn, NONE, (-) -> (t::TokenList):
+        "API tokens: one's own, or everyone's for an admin.";
+    TokenCreate Post "/api/v1/auth/tokens" SignedIn, NONE, (t::TokenBody) -> (t::TokenCreated): "Makes an API token.";
+    TokenRevoke Delete "/api/v1/auth/tokens/{id}" SignedIn, NONE, (-) -> (-): "Takes an API token back.";
+    UserList Get "/api/v1/auth/users" Needs(GitopsAdmin), NONE, (-) -> (t::UserList): "The people of the account.";
+    UserCreate Post "/api/v1/auth/users" Needs(GitopsAdmin), NONE, (t::UserBody) -> (t::UserCreated):
+        "Adds someone to the account.";
+    UserPatch Patch "/api/v1/auth/users/{id}" Needs(GitopsAdmin), NONE, (t::UserPatch) -> (t::UserCreated):
+        "Changes someone's role, lets them in or out, resets their password.";
+    UserRemove Delete "/api/v1/auth/users/{id}" Needs(GitopsAdmin), NONE, (-) -> (-): "Takes someone out of the account.";
+    AccountList Get "/api/v1/auth/accounts" Root, NONE, (-) -> (t::AccountList): "Every account.";
+    AccountCreate Post "/api/v1/auth/accounts" Root, NONE, (t::AccountBody) -> (t::AccountEnvelope):
+        "Makes an account; you become its admin.";
+
+    Status Get "/api/v1/system/status" Needs(GitopsRead), NONE, (-) -> (t::Status): "The account at a glance.";
+    Halt Post "/api/v1/system/halt" Needs(GitopsApprove), NONE, (t::HaltBody) -> (t::AccountEnvelope):
+        "The kill switch: nothing is applied until someone resumes.";
+    Resume Post "/api/v1/system/resume" Needs(GitopsApprove), NONE, (-) -> (t::AccountEnvelope): "Applies again.";
+    PolicyShow Get "/api/v1/system/approval_policy" Needs(GitopsRead), NONE, (-) -> (t::PolicyInfo): "The approval policy.";
+    PolicyReplace Put "/api/v1/system/approval_policy" Needs(GitopsAdmin), NONE, (t::PolicyBody) -> (t::PolicyInfo):
+        "Replaces the approval policy.";
+
+    RepositoryList Get "/api/v1/system/gitops_repositories" Needs(GitopsRead), NONE, (-) -> (t::RepositoryList):
+        "The registered repositories.";
+    RepositoryCreate Post "/api/v1/system/gitops_repositories" Needs(GitopsWrite), NONE,
+        (t::RepositoryBody) -> (t::RepositoryEnvelope): "Registers a repository and syncs it for the first time.";
+    RepositoryProbe Post "/api/v1/system/gitops_repositories/test" Needs(GitopsWrite), NONE,
+        (t::RepositoryBody) -> (t::RepositoryTest): "Tests a connection without registering anything.";
+    RepositoryShow Get "/api/v1/system/gitops_repositories/{id}" Needs(GitopsRead), NONE,
+        (-) -> (t::RepositoryEnvelope): "A repository, by id or name.";
+    RepositoryPatch Patch "/api/v1/system/gitops_repositories/{id}" Needs(GitopsWrite), NONE,
+        (t::RepositoryBody) -> (t::RepositoryEnvelope): "Changes a repository.";
+    RepositoryRemove Delete "/api/v1/system/gitops_repositories/{id}" Needs(GitopsWrite), NONE, (-) -> (-):
+        "Removes a repository. What it owned stays as it is, owned by nobody.";
+    RepositoryTest Post "/api/v1/system/gitops_repositories/{id}/test" Needs(GitopsSync), NONE, (-) -> (t::RepositoryTest):
+        "Tests a repository's connection, step by step.";
+    RepositorySync Post "/api/v1/system/gitops_repositories/{id}/sync_now" Needs(GitopsSync), WAIT,
+        (t::SyncBody) -> (t::RunEnvelope): "Syncs now.";
+    RepositoryRuns Get "/api/v1/system/gitops_repositories/{id}/sync_runs" Needs(GitopsRead), PAGE, (-) -> (t::RunList):
+        "A repository's sync runs, newest first.";
+    RepositoryMove Post "/api/v1/system/gitops_repositories/{id}/move" Root, NONE,
+        (t::MoveBody) -> (t::RepositoryEnvelope): "Moves a repository to another account.";
+    RepositoryForgetHostKeys Delete "/api/v1/system/gitops_repositories/{id}/host_keys" Needs(GitopsAdmin), NONE,
+        (-) -> (t::RepositoryEnvelope): "Forgets the pinned SSH host keys; the next sync pins what it sees.";
+    DriftReport Get "/api/v1/system/gitops_repositories/{id}/drift_report" Needs(GitopsRead), NONE,
+        (-) -> (t::DriftReport): "How live differs from git, and who made it so.";
+    DriftRevert Post "/api/v1/system/gitops_repositories/{id}/drift/revert" Needs(GitopsSync), NONE,
+        (t::DriftTarget) -> (t::Reverted): "Proposes to make a resource what git says.";
+    DriftAdopt Post "/api/v1/system/gitops_repositories/{id}/drift/adopt" Needs(GitopsWrite), NONE,
+        (t::AdoptBody) -> (t::Adopted): "Makes a patch, or pushes a branch, that makes git say what is live.";
+    DriftAccept Post "/api/v1/system/gitops_repositories/{id}/drift/accept" Needs(GitopsApprove), NONE,
+        (t::AcceptBody) -> (t::DriftReport): "Says that a difference is meant, until a date.";
+    DriftUnaccept Post "/api/v1/system/gitops_repositories/{id}/drift/unaccept" Needs(GitopsApprove), NONE,
+        (t::DriftTarget) -> (t::DriftReport): "Takes that back.";
+
+    RunList Get "/api/v1/system/gitops_sync_runs" Needs(GitopsRead), LIST_RUNS, (-) -> (t::RunList): "Sync runs, newest first.";
+    RunShow Get "/api/v1/system/gitops_sync_runs/{id}" Needs(GitopsRead), WAIT, (-) -> (t::RunEnvelope):
+        "A sync run with its proposals and what became of them.";
+
+    ProposalList Get "/api/v1/system/proposals" Needs(GitopsRead), LIST_PROPOSALS, (-) -> (t::ProposalList):
+        "Proposals, newest first.";
+    ProposalBatch Post "/api/v1/system/proposals/batch" Needs(GitopsApprove), NONE, (t::BatchBody) -> (t::BatchResult):
+        "Approves or rejects several, each by itself.";
+    ProposalShow Get "/api/v1/system/proposals/{id}" Needs(GitopsRead), NONE, (-) -> (t::ProposalEnvelope):
+        "A proposal with its difference, what the policy asks for and who approved.";
+    ProposalApprove Post "/api/v1/system/proposals/{id}/approve" Needs(GitopsApprove), NONE,
+        (t::ApproveBody) -> (t::ProposalEnvelope): "Approves exactly what the proposal would apply.";
+    ProposalReject Post "/api/v1/system/proposals/{id}/reject" Needs(GitopsApprove), NONE,
+        (t::RejectBody) -> (t::ProposalEnvelope): "Rejects a proposal.";
+    ProposalEdit Post "/api/v1/system/proposals/{id}/edit" Needs(GitopsWrite), NONE,
+        (t::EditBody) -> (t::ProposalEnvelope): "Changes what would be applied; approvals given before no longer count.";
+    ProposalApply Post "/api/v1/system/proposals/{id}/apply" Needs(GitopsApprove), WAIT, (-) -> (t::ProposalEnvelope):
+        "Applies an approved proposal now instead of at the next turn, and tells what came of it.";
+
+    ResourceList Get "/api/v1/system/resources" Needs(FleetRead), LIST_ALL_RESOURCES, (-) -> (t::ResourceList):
+        "Live resources of every kind.";
+    Export Get "/api/v1/system/export_fleet_yaml" Needs(FleetRead), EXPORT, (-) -> (-): "Live state as a fleet.yaml.";
+
+    EventList Get "/api/v1/system/fleet_events" Needs(GitopsRead), LIST_EVENTS, (-) -> (t::EventList): "What happened.";
+    EventStream Get "/api/v1/system/fleet_events/stream" Needs(GitopsRead), FOLLOW_EVENTS, (-) -> (-):
+        "What happens, as server-sent events.";
+    AuditList Get "/api/v1/system/audit" Needs(GitopsRead), LIST_AUDIT, (-) -> (t::AuditList): "The audit log, newest first.";
+    AuditVerify Get "/api/v1/system/audit/verify" Needs(GitopsRead), NONE, (-) -> (t::AuditVerdict):
+        "Checks every entry of the audit log against its hash.";
+}
+
+fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
+    let all = format!("/api/v1/system/{}", noun.path());
+    let one = format!("{all}/{{id}}");
+    let (plural, singular) = (noun.plural().replace('_', " "), noun.singular().replace('_', " "));
+    let (read, write) = (Needs(FleetRead), Needs(Permission::FleetWrite));
+    let spec = Some(describe::<serde_json::Value> as Describe);
+    let info = Some(describe::<t::ResourceInfo> as Describe);
+    let endpoint = |verb, method, path: &str, access, summary: String, request, response| Endpoint {
+        operation: Operation::Resource(noun, verb),
+        method,
+        path: path.to_owned(),
+        access,
+        summary,
+        query: if verb == Verb::List { LIST_RESOURCES } else { NONE },
+        request,
+        response,
+    };
+    vec![
+        endpoint(Verb::List, Method::Get, &all, read, format!("Live {plural}, by name."), None, info),
+        endpoint(Verb::Create, Method::Post, &all, write, format!("Makes a {singular} by hand."), spec, info),
+        endpoint(Verb::Show, Method::Get, &one, read, format!("A {singular}, by id or name."), None, info),
+        endpoint(
+            Verb::Patch,
+            Method::Patch,
+            &one,
+            write,
+            format!("Changes fields of a {singular} by hand."),
+            spec,
+            info,
+        ),
+        endpoint(
+            Verb::Replace,
+            Method::Put,
+            &one,
+            write,
+            format!("Replaces a {singular} by hand."),
+            spec,
+            info,
+        ),
+        endpoint(
+            Verb::Delete,
+            Method::Delete,
+            &one,
+            write,
+            format!("Ends a {singular} by hand."),
+            None,
+            None,
+        ),
+    ]
+}
+
+impl Operation {
+    /// Its endpoint.
+    pub fn endpoint(self) -> Endpoint {
+        match self {
+            Operation::Resource(noun, verb) => resource_endpoints(noun)
+                .into_iter()
+                .find(|found| found.operation == Operation::Resource(noun, verb)),
+            _ => endpoints().into_iter().find(|endpoint| endpoint.operation == self),
+        }
+        .expect("every operation is in the table")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_endpoints_share_a_method_and_path_and_each_operation_has_one() {
+        let all = endpoints();
+        let routes: BTreeSet<_> =
+            all.iter().map(|endpoint| (endpoint.method, endpoint.path.clone())).collect();
+        let operations: BTreeSet<_> = all.iter().map(|endpoint| endpoint.operation).collect();
+        assert_eq!(routes.len(), all.len());
+        assert_eq!(operations.len(), all.len());
+    }
+
+    #[test]
+    fn only_these_are_public() {
+        let public: Vec<String> = endpoints()
+            .into_iter()
+            .filter(|endpoint| endpoint.access == Access::Public)
+            .map(|e| e.path)
+            .collect();
+        assert_eq!(public, ["/healthz", "/readyz", "/metrics", "/api/openapi.json", "/api/v1/auth/login"]);
+    }
+
+    #[test]
+    fn nothing_that_only_looks_needs_more_than_a_viewer_has_except_administration() {
+        let viewer = crate::permission::Role::Viewer.permissions();
+        for endpoint in endpoints().iter().filter(|endpoint| endpoint.method == Method::Get) {
+            let is_fine = match endpoint.access {
+                Access::Needs(permission) => viewer.contains(&permission) || permission == GitopsAdmin,
+                _ => true,
+            };
+            assert!(is_fine, "{}", endpoint.path);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What crosses the wire, one file per noun. The server writes these and the client reads them; nothing else speaks of
+//! the API's shape.
+
+mod account;
+mod audit;
+mod auth;
+mod drift;
+mod error;
+mod event;
+mod page;
+mod policy;
+mod proposal;
+mod repository;
+mod resource;
+mod run;
+
+pub use account::{AccountBody, AccountEnvelope, AccountInfo, AccountList, HaltBody, HaltInfo, Status};
+pub use audit::{AuditInfo, AuditList, AuditVerdict};
+pub use auth::{
+    LoginBody, Me, PasswordBody, Session, TokenBody, TokenCreated, TokenInfo, TokenList, UserBody,
+    UserCreated, UserEnvelope, UserInfo, UserList, UserPatch,
+};
+pub use drift::{AcceptBody, Acceptance, AdoptBody, Adopted, DriftItem, DriftReport, DriftTarget, Reverted};
+pub use error::{ErrorBody, ErrorDetail, ErrorEnvelope};
+pub use event::{EventInfo, EventList};
+pub use page::PageMeta;
+pub use policy::{PolicyBody, PolicyInfo};
+pub use proposal::{
+    ApprovalInfo, ApproveBody, BatchBody, BatchDecision, BatchItem, BatchResult, EditBody, FieldChange,
+    GateInfo, ProposalEnvelope, ProposalInfo, ProposalList, RejectBody,
+};
+pub use repository::{
+    CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo,
+    RepositoryList, RepositoryTest,
+};
+pub use resource::{OwnerInfo, ResourceInfo, ResourceList};
+pub use run::{ActionInfo, Problem, RunEnvelope, RunErrorInfo, RunInfo, RunList, RunProposal, SyncBody};

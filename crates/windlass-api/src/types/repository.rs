@@ -1,0 +1,159 @@
+//! Repositories.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A repository to register, or what to change about one.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RepositoryBody {
+    /// The repository.
+    pub gitops_repository: RepositoryFields,
+}
+
+/// What can be configured of a repository. Left out when registering means the default; left out when changing means
+/// no change. An empty text removes an optional one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RepositoryFields {
+    /// Its name, unique in the account. Left out, the last part of the URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where it is: `https://…`, `ssh://…` or `git@host:path`, without credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo_url: Option<String>,
+    /// The branch to follow. Default `main`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The directory of fleet.yaml, relative. Default the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_prefix: Option<String>,
+    /// Where its credential is kept.
+    #[serde(default, alias = "ssh_credential_id", skip_serializing_if = "Option::is_none")]
+    pub vault_credential_path: Option<String>,
+    /// A certificate authority (PEM) to trust for this repository, beside the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_pem: Option<String>,
+    /// Public keys (OpenSSH lines or armoured OpenPGP) one of which must have signed the commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_signers: Option<String>,
+    /// Whether it is synced on its own. Default yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Whether creates and updates are applied without approval. Default no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_apply: Option<bool>,
+    /// Seconds between syncs, 10 to 86400. Default 300.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconcile_interval_seconds: Option<u64>,
+}
+
+/// A registered repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RepositoryInfo {
+    /// Its id.
+    pub id: String,
+    /// Its account's id.
+    pub account_id: String,
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub repo_url: String,
+    /// The branch that is followed.
+    pub branch: String,
+    /// The directory of fleet.yaml.
+    pub path_prefix: String,
+    /// Where its credential is kept.
+    pub vault_credential_path: Option<String>,
+    /// Which keys the credential must hold, from the URL's scheme.
+    pub required_credential_keys: Vec<String>,
+    /// Whether a certificate authority of its own is trusted.
+    pub has_ca: bool,
+    /// Whether commits must be signed.
+    pub requires_signature: bool,
+    /// Fingerprints of the pinned SSH host keys.
+    pub host_key_fingerprints: Vec<String>,
+    /// Whether it is synced on its own.
+    pub enabled: bool,
+    /// Whether creates and updates are applied without approval.
+    pub auto_apply: bool,
+    /// Seconds between syncs.
+    pub reconcile_interval_seconds: u64,
+    /// `syncing`, `ok`, `failed`, `disabled` or `pending` before the first run.
+    pub status: String,
+    /// How the last run ended.
+    pub last_status: String,
+    /// Why the last run failed.
+    pub last_error: Option<String>,
+    /// The last run.
+    pub last_run_id: Option<String>,
+    /// When it ended.
+    pub last_synced_at: Option<String>,
+    /// The commit of the last good run.
+    pub last_synced_revision: Option<String>,
+    /// When the next run is due.
+    pub next_sync_at: Option<String>,
+    /// For `If-Match`.
+    pub version: i64,
+    /// Since when it is registered.
+    pub created_at: String,
+    /// When its configuration was last changed.
+    pub updated_at: String,
+}
+
+/// A repository under its name.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RepositoryEnvelope {
+    /// The repository.
+    pub gitops_repository: RepositoryInfo,
+}
+
+/// The repositories of an account.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RepositoryList {
+    /// By name.
+    pub gitops_repositories: Vec<RepositoryInfo>,
+}
+
+/// To which account a repository moves.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoveBody {
+    /// Id or name of the new account.
+    pub account: String,
+}
+
+/// What testing a repository's connection found, step by step.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RepositoryTest {
+    /// Whether every step passed.
+    pub ok: bool,
+    /// In the order in which they depend on each other.
+    pub checks: Vec<CheckInfo>,
+}
+
+/// One step of a connection test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckInfo {
+    /// `credential`, `dns`, `connect`, `tls`, `host_key`, `auth`, `branch`, `signature`, `prefix` or `file`.
+    pub step: String,
+    /// How it went.
+    pub outcome: CheckOutcome,
+    /// What was found, or what is wrong.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub help: String,
+}
+
+/// How a step of a connection test went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckOutcome {
+    /// Well.
+    Passed,
+    /// Not.
+    Failed,
+    /// An earlier step failed, or it does not apply.
+    NotReached,
+}
