@@ -9,6 +9,7 @@
 //! Nothing here waits, reads a file, asks the time or draws a random number: the same input gives the same bytes.
 //! Users' mistakes are collected as [`diagnostic::Diagnostic`]s, all of them, with their place.
 
+pub mod allocate;
 pub mod catalogue;
 pub mod code;
 pub mod desired;
@@ -16,6 +17,8 @@ pub mod diagnostic;
 pub mod diff;
 pub mod digest;
 pub mod explain;
+pub mod export;
+pub mod gate;
 mod graph;
 pub mod live;
 pub mod manifest;

@@ -12,8 +12,9 @@ pub struct Timestamp(i64);
 impl Timestamp {
     /// This many milliseconds after 1970. Moments beyond what a calendar can name become the last that it can.
     pub fn from_millis(millis: i64) -> Timestamp {
-        let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
-        Timestamp(millis.clamp(first.as_millisecond(), last.as_millisecond()))
+        // The calendar takes milliseconds only up to its last whole second.
+        let (first, last) = (jiff::Timestamp::MIN.as_second(), jiff::Timestamp::MAX.as_second());
+        Timestamp(millis.clamp(first * 1000, last * 1000))
     }
 
     /// Milliseconds since 1970.
@@ -86,6 +87,7 @@ mod tests {
     fn no_arithmetic_leaves_the_calendar() {
         let last = Timestamp::from_millis(i64::MAX);
         assert_eq!(last.after(Duration::MAX), last);
+        let _ = last.to_string();
         assert_eq!(last.since(last.after(Duration::from_secs(1))), Duration::ZERO);
         let _ = Timestamp::from_millis(i64::MIN).before(Duration::MAX).to_string();
     }

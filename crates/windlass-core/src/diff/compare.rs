@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::fields::{FieldChange, field_changes, hide_secrets};
@@ -13,28 +13,30 @@ use crate::digest::Digest;
 use crate::live::{Live, LiveResource, Owner};
 use crate::remark::Remark;
 use crate::resource::{ResourceKey, Spec};
-use crate::shape::Defaults;
+use crate::shape::{Defaults, choice};
 use crate::value::quoted;
 
-/// What is done to a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Action {
-    /// It comes to be.
-    Create,
-    /// It becomes different, or is adopted as it is.
-    Update,
-    /// It ceases to be.
-    Destroy,
+choice! {
+    /// What is done to a resource.
+    pub enum Action {
+        /// It comes to be.
+        Create = "create",
+        /// It becomes different, or is adopted as it is.
+        Update = "update",
+        /// It ceases to be.
+        Destroy = "destroy",
+    }
 }
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Action::Create => "create",
-            Action::Update => "update",
-            Action::Destroy => "destroy",
-        })
+        f.write_str(self.word())
+    }
+}
+
+impl Serialize for Action {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
     }
 }
 

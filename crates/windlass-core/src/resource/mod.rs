@@ -34,7 +34,10 @@ pub use read::ReadSpec;
 pub use template::TemplateSpec;
 
 use crate::digest::Digest;
-use crate::shape::{Canonical, Decoder, Defaults, Record, RecordDescription, canonical_json};
+use crate::shape::{
+    Canonical, ChoiceDescription, Decoder, Defaults, Description, Record, RecordDescription, Shape,
+    canonical_json,
+};
 use crate::value::RepositoryPath;
 use crate::yaml::NodeRef;
 
@@ -104,6 +107,10 @@ macro_rules! kinds {
             /// The word for many of them: `virtual_ips`.
             pub const fn plural(self) -> &'static str {
                 match self { $(Kind::$kind => $plural),* }
+            }
+
+            const fn doc(self) -> &'static str {
+                match self { $(Kind::$kind => concat!($($doc, "\n"),*)),* }
             }
 
             /// The fields of its spec.
@@ -200,6 +207,28 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.slug())
+    }
+}
+
+/// A kind is written as its word, singular or plural, wherever a document names one.
+impl Shape for Kind {
+    fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
+        let word = decoder.text(node)?;
+        let kind = Kind::from_word(word);
+        if kind.is_none() {
+            let words: Vec<&'static str> = Kind::ALL.iter().map(|kind| kind.slug()).collect();
+            decoder.not_a_choice(node, word, &words);
+        }
+        kind
+    }
+
+    fn write(&self, out: &mut Canonical) {
+        out.text(self.slug());
+    }
+
+    fn describe() -> Description {
+        let choice = |kind: &Kind| ChoiceDescription { word: kind.slug(), doc: kind.doc() };
+        Description::Choice(Kind::ALL.iter().map(choice).collect())
     }
 }
 

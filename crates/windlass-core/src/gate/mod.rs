@@ -1,0 +1,22 @@
+//! Policy × approvals × now → may a change be applied?
+//!
+//! A [`Policy`] is a document per account: ordered rules, the first that matches decides. [`judge`] is the one place
+//! that answers; whoever applies something asks it, and asks again right before. Nothing here approves, applies or
+//! remembers anything, and nobody else may decide the same question in another way.
+
+mod halt;
+mod judge;
+mod pattern;
+mod policy;
+mod subject;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+pub use halt::Halt;
+pub use judge::{Consent, GrantedBy, Hold, Judgement, Notify, judge, why_not};
+pub use pattern::{NamePattern, PathPattern};
+pub use policy::{MAX_POLICY_BYTES, Policy, PolicyAction, PolicyMatch, PolicyRule};
+pub use subject::{Approval, AutoApply, Subject, binding};
+pub use window::{ClockTime, Opening, PolicyWindow, Weekday, Zone};

@@ -1,0 +1,204 @@
+//! The policy document: what it looks like, and reading it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::pattern::{NamePattern, PathPattern};
+use super::window::PolicyWindow;
+use crate::code::{Code, Severity};
+use crate::diagnostic::{Diagnostic, Finding, LineIndex, sort};
+use crate::diff::Action;
+use crate::digest::Digest;
+use crate::resource::Kind;
+use crate::shape::{
+    Bounded, Canonical, Decoder, Defaults, Segment, Shape as _, canonical_json, choice, record,
+};
+use crate::value::{Labels, Name, quoted};
+use crate::yaml::{self, Content, NodeRef};
+
+/// A policy may hold 64 KiB: hundreds of rules, and every judgement walks all of them.
+pub const MAX_POLICY_BYTES: usize = 64 << 10;
+
+record! {
+    /// A policy says for each change whether it goes through by itself, needs people's approval, or is refused. The
+    /// first rule that matches decides; what no rule matches needs one approval.
+    pub struct Policy {
+        /// The rules, in order. The first that matches decides.
+        rules: Vec<PolicyRule> = Vec::new() => "[{name: everything, action: require_approval}]",
+    }
+    check Policy::check
+}
+
+record! {
+    /// A rule: which changes it is about, and what happens to them.
+    pub struct PolicyRule {
+        /// What the rule is called, shown with every decision it makes. Each name stands once.
+        name: Name => "no-destroys-on-friday",
+        /// Which changes the rule is about. Left out, all of them.
+        subjects "match": PolicyMatch = PolicyMatch::everything() => "{kinds: [node], changes: [destroy]}",
+        /// What happens to them.
+        action: PolicyAction => "require_approval",
+        /// How many people must approve. Only with `require_approval`; left out, one.
+        approvals: Option<Bounded<1, 10>> = None => "2",
+        /// Whether the commit's author, and whoever edited the proposal, cannot approve. Only with
+        /// `require_approval`.
+        not_author: bool = false => "true",
+        /// Why the rule is there, shown to people who meet it.
+        reason: String = String::new() => "destroying nodes needs a second pair of eyes",
+        /// When such changes may be applied: inside any of these. Left out, always.
+        windows: Vec<PolicyWindow> = Vec::new() =>
+            "[{days: [mon, tue, wed, thu], from: \"09:00\", to: \"17:00\", timezone: Europe/Berlin}]",
+    }
+    check PolicyRule::check
+}
+
+record! {
+    /// Which changes a rule is about. Every key that is given must fit; none given fits everything.
+    pub struct PolicyMatch {
+        /// Any of these kinds.
+        kinds: BTreeSet<Kind> = BTreeSet::new() => "[node, network]",
+        /// Any of these changes.
+        changes: BTreeSet<Action> = BTreeSet::new() => "[create, update, destroy]",
+        /// Globs on the repository's name, any of which fits.
+        repositories: Vec<NamePattern> = Vec::new() => "[\"fleet-*\"]",
+        /// Globs on the resource's name, any of which fits. `*` stands for anything.
+        names: Vec<NamePattern> = Vec::new() => "[\"edge-*\"]",
+        /// Globs on the file that declares the resource, any of which fits. `*` stops at `/`, `**` does not.
+        paths: Vec<PathPattern> = Vec::new() => "[\"environments/prod/**\"]",
+        /// Labels that must all be on the node or cluster. Nothing else has labels, so nothing else fits.
+        labels: Labels = Labels::new() => "{tier: edge}",
+    }
+    check PolicyMatch::check
+}
+
+choice! {
+    /// What happens to a change.
+    pub enum PolicyAction {
+        /// It goes through by itself. A destroy does only if `changes` names it.
+        AutoApprove = "auto_approve",
+        /// It goes through by itself, and people are told. A destroy does only if `changes` names it.
+        NotifyAndProceed = "notify_and_proceed",
+        /// People must approve it.
+        RequireApproval = "require_approval",
+        /// It is refused; nobody can approve it.
+        Block = "block",
+    }
+}
+
+impl Policy {
+    /// Reads a policy from YAML or JSON, with every problem. `file` is the name that problems carry.
+    pub fn read(file: &str, text: &str) -> (Option<Policy>, Vec<Diagnostic>) {
+        if text.len() > MAX_POLICY_BYTES {
+            let message = format!("the policy has {} bytes, more than the 64 KiB limit", text.len());
+            let problem = Diagnostic::with_file(Code::FileTooLarge, file, message);
+            return (None, vec![problem.help("join rules that do the same")]);
+        }
+        let (tree, mut findings) = yaml::parse(text);
+        let mut policy = None;
+        if let Some(tree) = &tree {
+            let mut decoder = Decoder::default();
+            policy = Policy::decode(tree.root(), &mut decoder);
+            findings.extend(decoder.into_findings());
+        }
+        let is_sound = findings.iter().all(|finding| finding.code.severity() != Severity::Error);
+        let lines = LineIndex::new(text);
+        let mut problems = findings.into_iter().map(|finding| lines.place(file, finding)).collect();
+        sort(&mut problems);
+        (policy.filter(|_| is_sound), problems)
+    }
+
+    /// The policy as JSON, without defaults: the form in which it is stored.
+    pub fn to_json(&self) -> Value {
+        canonical_json(self, Defaults::Omit)
+    }
+
+    /// The digest of the canonical bytes.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&Canonical::bytes_of(self, Defaults::Omit))
+    }
+
+    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut is_sound = true;
+        for (index, rule) in self.rules.iter().enumerate() {
+            if !seen.insert(&rule.name) {
+                let place = node.get("rules").and_then(|rules| rules.item(index)?.get("name"));
+                let message = format!("another rule is called {} too", quoted(rule.name.as_str()));
+                let finding = Finding::new(Code::BadValue, place.unwrap_or(node).span(), message)
+                    .help("give each rule a name of its own");
+                decoder.within(Segment::Key("rules"), |decoder| {
+                    decoder.within(Segment::Index(index), |decoder| {
+                        decoder.report_within(Segment::Key("name"), finding);
+                    });
+                });
+                is_sound = false;
+            }
+        }
+        is_sound
+    }
+}
+
+impl Default for Policy {
+    /// No rules: everything needs one approval.
+    fn default() -> Policy {
+        Policy { rules: Vec::new() }
+    }
+}
+
+impl PolicyRule {
+    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        if self.action == PolicyAction::RequireApproval {
+            return refuse_empty(&["windows"], node, decoder);
+        }
+        let given = [("approvals", self.approvals.is_some()), ("not_author", self.not_author)];
+        let mut is_sound = true;
+        for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+            let span = node.key(key).unwrap_or(node).span();
+            let message = format!("`{key}` means nothing with `action: {}`", self.action.word());
+            let finding = Finding::new(Code::ConflictingKeys, span, message)
+                .help(format!("remove `{key}`, or write `action: require_approval`"));
+            decoder.report_within(Segment::Key(key), finding);
+            is_sound = false;
+        }
+        refuse_empty(&["windows"], node, decoder) && is_sound
+    }
+}
+
+impl PolicyMatch {
+    pub(super) fn everything() -> PolicyMatch {
+        PolicyMatch {
+            kinds: BTreeSet::new(),
+            changes: BTreeSet::new(),
+            repositories: Vec::new(),
+            names: Vec::new(),
+            paths: Vec::new(),
+            labels: Labels::new(),
+        }
+    }
+
+    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+        let keys = ["kinds", "changes", "repositories", "names", "paths", "labels"];
+        refuse_empty(&keys, node, decoder)
+    }
+}
+
+/// Refuses keys with an empty list: it would fit everything, where whoever emptied it most likely meant nothing.
+pub(super) fn refuse_empty<'t>(keys: &[&'static str], node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
+    let mut is_sound = true;
+    for key in keys {
+        let Some(value) = node.get(key) else { continue };
+        let is_empty = match value.content() {
+            Content::Sequence(items) => items.len() == 0,
+            Content::Mapping(entries) => entries.len() == 0,
+            Content::Scalar(_) => false,
+        };
+        if is_empty {
+            let finding = Finding::new(Code::BadValue, value.span(), format!("`{key}` is empty"))
+                .help(format!("leave `{key}` out if it should not matter, or list what it is about"));
+            decoder.report_within(Segment::Key(key), finding);
+            is_sound = false;
+        }
+    }
+    is_sound
+}

@@ -1,0 +1,108 @@
+//! What is judged: one change, and the approvals given for it.
+
+use super::policy::{PolicyAction, PolicyMatch, PolicyRule};
+use crate::diff::Action;
+use crate::digest::Digest;
+use crate::resource::{ResourceKey, Spec};
+use crate::value::Labels;
+
+/// Whether the repository's creates and updates are approved by its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AutoApply {
+    /// They are.
+    On,
+    /// They are not.
+    Off,
+}
+
+/// A change about to be judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// What is done.
+    pub change: Action,
+    /// To which resource.
+    pub key: &'a ResourceKey,
+    /// The name of the repository that asks for it.
+    pub repository: &'a str,
+    /// The files that declare the resource, now and before, as far as they are known.
+    pub paths: &'a [&'a str],
+    /// What the resource is now.
+    pub before: Option<&'a Spec>,
+    /// What it shall be.
+    pub after: Option<&'a Spec>,
+    /// The e-mail address of the commit's author.
+    pub author: Option<&'a str>,
+    /// The e-mail address of whoever edited the proposal.
+    pub editor: Option<&'a str>,
+    /// The repository's own setting.
+    pub auto_apply: AutoApply,
+    /// Exactly what would be applied: see [`binding`].
+    pub digest: Digest,
+}
+
+/// Someone's yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Approval<'a> {
+    /// The e-mail address of who gave it.
+    pub approver: &'a str,
+    /// What it was given for.
+    pub digest: Digest,
+}
+
+/// The digest an approval names: this resource, from exactly this state to exactly that one. When either moves, or the
+/// proposal is edited, it is another digest and the approval no longer counts.
+pub fn binding(key: &ResourceKey, base: Option<Digest>, desired: Option<Digest>) -> Digest {
+    let state =
+        |digest: Option<Digest>| digest.map_or_else(|| "absent".to_owned(), |digest| digest.to_string());
+    let (base, desired) = (state(base), state(desired));
+    let parts = ["windlass-approval-1", key.kind.slug(), &key.name, &base, &desired];
+    Digest::of_parts(parts.map(str::as_bytes))
+}
+
+/// Addresses are compared as mail providers do: letter case never tells two people apart.
+pub(super) fn is_same_person(one: &str, other: &str) -> bool {
+    one.trim().to_lowercase() == other.trim().to_lowercase()
+}
+
+impl PolicyRule {
+    /// Whether the rule is about this change.
+    pub(super) fn matches(&self, subject: &Subject<'_>) -> bool {
+        let PolicyMatch { kinds, changes, repositories, names, paths, labels } = &self.subjects;
+        let fits = |is_any: bool, is_meant: bool| is_any || is_meant;
+        fits(kinds.is_empty(), kinds.contains(&subject.key.kind))
+            && fits(changes.is_empty(), changes.contains(&subject.change))
+            && fits(repositories.is_empty(), repositories.iter().any(|glob| glob.matches(subject.repository)))
+            && fits(names.is_empty(), names.iter().any(|glob| glob.matches(&subject.key.name)))
+            && fits(
+                paths.is_empty(),
+                self.holds(subject.paths, |path| paths.iter().any(|glob| glob.matches(path))),
+            )
+            && fits(labels.is_empty(), self.holds(&specs(subject), |spec| has_labels(spec, labels)))
+    }
+
+    /// Whether something holds for the states of a change. A change must not escape a rule that restrains it by moving
+    /// away from what the rule is about, nor win one that lets it through by moving there: the one kind of rule is met
+    /// when any state fits, the other only when all do.
+    fn holds<T: Copy>(&self, states: &[T], fits: impl Fn(T) -> bool) -> bool {
+        let mut states = states.iter().copied();
+        match self.action {
+            PolicyAction::Block | PolicyAction::RequireApproval => states.any(fits),
+            PolicyAction::AutoApprove | PolicyAction::NotifyAndProceed => {
+                states.len() > 0 && states.all(fits)
+            }
+        }
+    }
+}
+
+fn specs<'a>(subject: &Subject<'a>) -> Vec<&'a Spec> {
+    subject.before.into_iter().chain(subject.after).collect()
+}
+
+fn has_labels(spec: &Spec, wanted: &Labels) -> bool {
+    let labels = match spec {
+        Spec::Node(node) => &node.labels,
+        Spec::Cluster(cluster) => &cluster.labels,
+        _ => return false,
+    };
+    wanted.iter().all(|(key, value)| labels.get(key) == Some(value))
+}

@@ -1,0 +1,277 @@
+//! Who decides, and whose approvals count.
+
+use super::{at, policy};
+use crate::diff::Action;
+use crate::digest::Digest;
+use crate::gate::{
+    Approval, AutoApply, Consent, GrantedBy, Halt, Hold, Judgement, Notify, Policy, Subject, binding, judge,
+    why_not,
+};
+use crate::resource::{Kind, ResourceKey, Spec};
+use crate::shape::Decoder;
+use crate::time::Timestamp;
+
+const NOON: &str = "2026-11-16T12:00:00Z";
+const ANN: &str = "ann@example.com";
+const BOB: &str = "bob@example.com";
+
+fn node(name: &str) -> ResourceKey {
+    ResourceKey::new(Kind::Node, name)
+}
+
+fn labelled(tier: &str) -> Spec {
+    let text = format!("{{template: web, labels: {{tier: {tier}}}}}");
+    let (tree, _) = crate::yaml::parse(&text);
+    Spec::decode(Kind::Node, tree.unwrap().root(), &mut Decoder::default()).unwrap()
+}
+
+fn digest() -> Digest {
+    Digest::of(b"what was reviewed")
+}
+
+/// A change of a node of Ann's.
+fn subject(change: Action, key: &ResourceKey) -> Subject<'_> {
+    Subject {
+        change,
+        key,
+        repository: "fleet-eu",
+        paths: &["environments/prod/nodes.yaml"],
+        before: None,
+        after: None,
+        author: Some(ANN),
+        editor: None,
+        auto_apply: AutoApply::Off,
+        digest: digest(),
+    }
+}
+
+fn approval(approver: &str) -> Approval<'_> {
+    Approval { approver, digest: digest() }
+}
+
+fn at_noon(policy: &Policy, subject: &Subject<'_>, approvals: &[Approval<'_>]) -> Judgement {
+    judge(policy, subject, approvals, at(NOON))
+}
+
+fn needs(judgement: &Judgement) -> Option<(usize, usize)> {
+    match judgement.consent {
+        Consent::Needed { have, need, .. } => Some((have, need)),
+        _ => None,
+    }
+}
+
+fn people(judgement: &Judgement) -> Vec<&str> {
+    match &judgement.consent {
+        Consent::Granted { by: GrantedBy::People(people) } => people.iter().map(String::as_str).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn without_a_rule_one_approval_is_needed() {
+    let key = node("edge-01");
+    let subject = subject(Action::Create, &key);
+    let judgement = at_noon(&Policy::default(), &subject, &[]);
+    assert_eq!((judgement.rule.as_deref(), needs(&judgement)), (None, Some((0, 1))));
+    assert!(!judgement.may_apply());
+    let judgement = at_noon(&Policy::default(), &subject, &[approval(BOB)]);
+    assert_eq!(people(&judgement), [BOB]);
+    assert!(judgement.may_apply());
+}
+
+#[test]
+fn the_first_rule_that_matches_decides_and_an_empty_match_is_everything() {
+    let policy = policy(
+        "rules: [{name: first, match: {names: ['core-*']}, action: block}, {name: second, match: {}, action: auto_approve},
+                 {name: third, action: block}]",
+    );
+    let (core, edge) = (node("core-1"), node("edge-1"));
+    let blocked = at_noon(&policy, &subject(Action::Update, &core), &[]);
+    assert_eq!(blocked.rule.as_deref(), Some("first"));
+    let granted = at_noon(&policy, &subject(Action::Update, &edge), &[]);
+    assert_eq!(granted.rule.as_deref(), Some("second"));
+    assert_eq!(granted.consent, Consent::Granted { by: GrantedBy::Policy { notify: Notify::No } });
+}
+
+#[test]
+fn every_key_of_a_match_must_fit() {
+    let key = node("edge-01");
+    let is_met = |keys: &str| {
+        let policy = policy(&format!("rules: [{{name: it, match: {{{keys}}}, action: block}}]"));
+        at_noon(&policy, &subject(Action::Update, &key), &[]).rule.is_some()
+    };
+    for keys in [
+        "kinds: [node]",
+        "kinds: [nodes, cluster], changes: [update]",
+        "repositories: ['other', 'fleet-*']",
+        "names: ['*-01']",
+        "paths: ['environments/prod/**']",
+    ] {
+        assert!(is_met(keys), "{keys}");
+    }
+    for keys in [
+        "kinds: [network]",
+        "changes: [create, destroy]",
+        "kinds: [node], repositories: ['fleet']",
+        "names: ['edge']",
+        "paths: ['environments/*']",
+        "kinds: [node], labels: {tier: edge}",
+    ] {
+        assert!(!is_met(keys), "{keys}");
+    }
+}
+
+#[test]
+fn a_change_cannot_leave_a_rule_by_taking_a_label_or_a_file_off() {
+    let key = node("edge-01");
+    let (edge, lab) = (labelled("edge"), labelled("lab"));
+    let changed = |before, after| Subject { before, after, ..subject(Action::Update, &key) };
+    let met = |action: &str, subject: &Subject<'_>| {
+        let policy =
+            policy(&format!("rules: [{{name: it, match: {{labels: {{tier: edge}}}}, action: {action}}}]"));
+        at_noon(&policy, subject, &[]).rule.is_some()
+    };
+    let moved = changed(Some(&edge), Some(&lab));
+    assert!(met("block", &moved) && met("require_approval", &moved));
+    assert!(!met("auto_approve", &moved) && !met("notify_and_proceed", &moved));
+    let kept = changed(Some(&edge), Some(&edge));
+    assert!(met("block", &kept) && met("auto_approve", &kept));
+    assert!(met("auto_approve", &changed(None, Some(&edge))));
+    assert!(!met("auto_approve", &changed(None, None)) && !met("block", &changed(None, None)));
+
+    let moved = Subject { paths: &["lab/a.yaml", "prod/a.yaml"], ..subject(Action::Update, &key) };
+    let by_path = |action: &str| {
+        let policy =
+            policy(&format!("rules: [{{name: it, match: {{paths: ['prod/*']}}, action: {action}}}]"));
+        at_noon(&policy, &moved, &[]).rule.is_some()
+    };
+    assert!(by_path("block") && !by_path("auto_approve"));
+}
+
+#[test]
+fn an_approval_counts_only_for_what_it_named() {
+    let key = node("edge-01");
+    let subject = subject(Action::Update, &key);
+    let stale = Approval { approver: BOB, digest: Digest::of(b"what was there before") };
+    let judgement = at_noon(&Policy::default(), &subject, &[stale]);
+    assert_eq!(needs(&judgement), Some((0, 1)));
+    let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
+    assert_eq!(reasons[1], "the approval of bob@example.com was for another state of this change");
+    assert_eq!(why_not(&Policy::default(), &subject, &[stale], BOB), None);
+    assert_eq!(people(&at_noon(&Policy::default(), &subject, &[stale, approval(BOB)])), [BOB]);
+}
+
+#[test]
+fn what_an_approval_names_changes_with_the_resource_and_either_state() {
+    let (one, other) = (Digest::of(b"1"), Digest::of(b"2"));
+    let bindings = [
+        binding(&node("a"), Some(one), Some(other)),
+        binding(&node("b"), Some(one), Some(other)),
+        binding(&node("a"), Some(other), Some(one)),
+        binding(&node("a"), None, Some(other)),
+        binding(&node("a"), Some(one), None),
+        binding(&ResourceKey::new(Kind::Cluster, "a"), Some(one), Some(other)),
+    ];
+    let different: std::collections::BTreeSet<Digest> = bindings.into_iter().collect();
+    assert_eq!(different.len(), bindings.len());
+}
+
+#[test]
+fn a_person_counts_once_however_the_address_is_spelled() {
+    let policy = policy("rules: [{name: two, action: require_approval, approvals: 2}]");
+    let key = node("edge-01");
+    let subject = subject(Action::Update, &key);
+    let twice = [approval(BOB), approval(" Bob@Example.COM"), approval("")];
+    assert_eq!(needs(&at_noon(&policy, &subject, &twice)), Some((1, 2)));
+    assert_eq!(
+        why_not(&policy, &subject, &twice, "BOB@example.com").unwrap(),
+        "you have approved this already"
+    );
+    assert_eq!(why_not(&policy, &subject, &twice, ANN), None);
+    let both = [approval(BOB), approval(ANN)];
+    assert_eq!(people(&at_noon(&policy, &subject, &both)), [BOB, ANN]);
+    assert_eq!(
+        why_not(&policy, &subject, &both, "cy@example.com").unwrap(),
+        "it has the 2 approvals it needs"
+    );
+}
+
+#[test]
+fn neither_author_nor_editor_approves_where_the_rule_says_so() {
+    let strict = policy("rules: [{name: strict, action: require_approval, not_author: true}]");
+    let key = node("edge-01");
+    let subject = Subject { editor: Some("Cy@example.com"), ..subject(Action::Update, &key) };
+    for person in ["ANN@example.com", "cy@EXAMPLE.com "] {
+        assert_eq!(needs(&at_noon(&strict, &subject, &[approval(person)])), Some((0, 1)), "{person}");
+        assert!(why_not(&strict, &subject, &[], person).unwrap().contains("by the rule `strict`"));
+        assert_eq!(people(&at_noon(&Policy::default(), &subject, &[approval(person)])), [person]);
+    }
+    assert_eq!(why_not(&strict, &subject, &[], BOB), None);
+    assert_eq!(people(&at_noon(&strict, &subject, &[approval(ANN), approval(BOB)])), [BOB]);
+}
+
+#[test]
+fn auto_apply_approves_creates_and_updates_but_never_destroys_nor_what_is_blocked() {
+    let key = node("edge-01");
+    let by = |change, policy: &Policy| {
+        at_noon(policy, &Subject { auto_apply: AutoApply::On, ..subject(change, &key) }, &[]).consent
+    };
+    let twice = policy("rules: [{name: two, action: require_approval, approvals: 2}]");
+    for change in [Action::Create, Action::Update] {
+        assert_eq!(by(change, &twice), Consent::Granted { by: GrantedBy::AutoApply });
+    }
+    assert!(matches!(by(Action::Destroy, &twice), Consent::Needed { need: 2, .. }));
+    assert!(matches!(by(Action::Destroy, &Policy::default()), Consent::Needed { need: 1, .. }));
+    let frozen = policy("rules: [{name: frozen, action: block, reason: year-end freeze}]");
+    let reason = "the rule `frozen` blocks it: year-end freeze".to_owned();
+    assert_eq!(by(Action::Create, &frozen), Consent::Refused { reason: reason.clone() });
+    assert_eq!(why_not(&frozen, &subject(Action::Create, &key), &[], BOB), Some(reason));
+    assert!(!at_noon(&frozen, &subject(Action::Create, &key), &[approval(BOB)]).may_apply());
+}
+
+#[test]
+fn a_rule_lets_a_destroy_through_only_where_it_names_destroys() {
+    let key = node("edge-01");
+    for action in ["auto_approve", "notify_and_proceed"] {
+        let silent = policy(&format!("rules: [{{name: it, action: {action}}}]"));
+        assert_eq!(needs(&at_noon(&silent, &subject(Action::Destroy, &key), &[])), Some((0, 1)));
+        let named =
+            policy(&format!("rules: [{{name: it, match: {{changes: [destroy]}}, action: {action}}}]"));
+        assert!(at_noon(&named, &subject(Action::Destroy, &key), &[]).may_apply());
+    }
+    let told = policy("rules: [{name: it, action: notify_and_proceed}]");
+    let consent = at_noon(&told, &subject(Action::Create, &key), &[]).consent;
+    assert_eq!(consent, Consent::Granted { by: GrantedBy::Policy { notify: Notify::Yes } });
+    assert_eq!(why_not(&told, &subject(Action::Create, &key), &[], BOB).unwrap(), "no approval is needed");
+}
+
+#[test]
+fn outside_its_windows_a_granted_change_is_held_until_the_next_one_opens() {
+    let policy = policy(
+        "rules: [{name: office, action: auto_approve, windows: [
+           {days: [tue], from: '09:00', to: '17:00', timezone: Europe/Berlin}, {days: [mon], from: '18:00', to: '19:00'}]}]",
+    );
+    let key = node("edge-01");
+    let judged = |now: &str| judge(&policy, &subject(Action::Create, &key), &[], at(now));
+    assert!(judged("2026-11-16T18:30:00Z").may_apply());
+    assert!(judged("2026-11-17T08:00:00Z").may_apply());
+    let held = judged(NOON);
+    assert!(matches!(held.consent, Consent::Granted { .. }) && !held.may_apply());
+    let expected =
+        "outside the rule's windows; the next one opens Mon 2026-11-16 18:00 UTC (2026-11-16T18:00:00.000Z)";
+    assert_eq!(held.hold[0].to_string(), expected);
+}
+
+#[test]
+fn a_halted_account_applies_nothing_and_says_who_halted_it() {
+    let halt =
+        Halt { by: ANN.to_owned(), reason: "incident 12".to_owned(), since: Timestamp::from_millis(0) };
+    let key = node("edge-01");
+    let judged = at_noon(&Policy::default(), &subject(Action::Create, &key), &[approval(BOB)]);
+    assert!(judged.clone().unless_halted(None).may_apply());
+    let halted = judged.unless_halted(Some(&halt));
+    assert!(!halted.may_apply());
+    assert_eq!(halted.hold, [Hold::Halted(halt)]);
+    let told = "applying is halted since 1970-01-01T00:00:00.000Z by ann@example.com: incident 12";
+    assert_eq!(halted.hold[0].to_string(), told);
+}
