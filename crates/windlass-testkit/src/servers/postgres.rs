@@ -134,9 +134,9 @@ fn newest_programs() -> Option<PathBuf> {
 }
 
 fn start_once(programs: &Path) -> Result<Postgres, String> {
-    // Not removed by its owner here: the keeper does that, which outlives this process.
-    let directory = tempfile::Builder::new().prefix("windlass-postgres-").tempdir().map_err(told)?.keep();
-    let account = Account::of(&directory)?;
+    let temporary = tempfile::Builder::new().prefix("windlass-postgres-").tempdir().map_err(told)?;
+    let directory = temporary.path();
+    let account = Account::of(directory)?;
     let data = directory.join("data");
     let mut initdb = account.command(&programs.join("initdb"));
     initdb.args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--username=postgres", "-D"]);
@@ -147,10 +147,12 @@ fn start_once(programs: &Path) -> Result<Postgres, String> {
     let port = free_port().map_err(told)?;
     let mut log = tempfile::tempfile().map_err(told)?;
     let mut keeper = account.command(Path::new("sh"));
-    keeper.args(["-c", KEEPER, "sh"]).arg(&directory).arg(programs.join("postgres")).arg("-D").arg(&data);
-    keeper.arg("-k").arg(&directory).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-N", "200"]);
+    keeper.args(["-c", KEEPER, "sh"]).arg(directory).arg(programs.join("postgres")).arg("-D").arg(&data);
+    keeper.arg("-k").arg(directory).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-N", "200"]);
     keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log.try_clone().map_err(told)?);
     let keeper = keeper.spawn().map_err(told)?;
+    // From here on the keeper removes it, which outlives this process.
+    let _ = temporary.keep();
     let mut server = Postgres { programs: programs.to_owned(), port, keeper, databases: AtomicU32::new(0) };
     server.wait_until_ready().map_err(|why| format!("{why}\n{}", text_of(&mut log)))?;
     server.ask(&format!("CREATE ROLE {ROLE} SUPERUSER LOGIN PASSWORD '{PASSWORD}'"));
