@@ -71,6 +71,7 @@ fn the_core_depends_on_nothing_that_touches_the_world() {
         "serde",
         "serde_json",
         "sha2",
+        "similar",
         "strsim",
         "thiserror",
     ]);

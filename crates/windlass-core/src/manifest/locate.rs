@@ -28,6 +28,11 @@ impl Origin {
         Origin { section, slot, member: None }
     }
 
+    /// The keys of the section, how the entry is addressed in it, and the same for what stands inside the entry.
+    pub(crate) fn parts(self) -> (&'static [&'static str], Slot, Option<(&'static str, Slot)>) {
+        (self.section, self.slot, self.member)
+    }
+
     pub(super) fn member(self, list: &'static str, slot: Slot) -> Origin {
         Origin { member: Some((list, slot)), ..self }
     }

@@ -2,20 +2,24 @@
 //!
 //! This is the only module that knows a YAML parser. It reads hostile bytes: every limit is checked while reading, so
 //! memory stays in proportion to the file, and reading does not recurse over input. It knows no field names.
-//! [`format()`] goes from text to text, in one layout.
+//! [`format()`] goes from text to text, in one layout; `edit` changes single values and leaves every other byte alone.
 
 mod build;
 mod complain;
+mod edit;
 mod entries;
 mod format;
 mod quick;
 mod scalar;
 mod tree;
+mod write;
 
 pub use build::parse;
+pub(crate) use edit::{Added, Edit, Emptied, Step, Within, edit};
 pub use format::format;
 pub use scalar::Scalar;
 pub use tree::{Content, Entries, Items, NodeRef, Style, Tree};
+pub(crate) use write::{Fresh, block};
 
 /// A file may hold 1 MiB: more is binary data by accident, and the limit bounds the work one file can cause.
 pub const MAX_FILE_BYTES: usize = 1 << 20;

@@ -12,7 +12,7 @@ mod print;
 mod read;
 mod scalar;
 mod verify;
-mod written;
+pub(super) mod written;
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ use super::complain::check_text;
 use super::{MAX_FILE_BYTES, build};
 use crate::diagnostic::{Code, Finding};
 
-const BYTE_ORDER_MARK: char = '\u{feff}';
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Lays a text out anew, keeping every comment, the order and the style of every value.
 ///
@@ -62,6 +62,13 @@ pub fn format(text: &str) -> Result<String, Vec<Finding>> {
     output.map_err(|refused| vec![refused.into_finding(text)])
 }
 
+/// A text with plain line ends as it was written, unless it has something the layout has no form for.
+pub(super) fn read_written(source: &str) -> Option<Document<'_>> {
+    let mut reader = Reader::new(source);
+    let (tree, _) = build::parse_watched(source, options(), |event, span| reader.take(event, span));
+    tree.and_then(|_| reader.finish().ok())
+}
+
 fn lay_out(source: &str, document: &Document<'_>) -> Result<String, Refused> {
     let output = print::print(source, document);
     match output.len() > MAX_FILE_BYTES {
@@ -86,7 +93,7 @@ impl Refused {
 }
 
 /// No byte order mark and only LF, so that every later step can think in lines.
-fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
+pub(super) fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     match text.contains('\r') {
         true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),

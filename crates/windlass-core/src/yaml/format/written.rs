@@ -5,28 +5,28 @@ use std::ops::Range;
 
 /// Everything a file holds, in the order of the text.
 #[derive(Debug)]
-pub(super) struct Document<'s> {
+pub(in crate::yaml) struct Document<'s> {
     /// Where `---` stands, if it was written.
-    pub(super) marker: Option<usize>,
-    pub(super) root: Option<Node<'s>>,
-    pub(super) comments: Vec<Comment<'s>>,
+    pub(in crate::yaml) marker: Option<usize>,
+    pub(in crate::yaml) root: Option<Node<'s>>,
+    pub(in crate::yaml) comments: Vec<Comment<'s>>,
 }
 
 /// A value or a key.
 #[derive(Debug)]
-pub(super) struct Node<'s> {
+pub(in crate::yaml) struct Node<'s> {
     /// Anchor and tag, in the order they were written.
-    pub(super) properties: Vec<Range<usize>>,
-    pub(super) content: Content<'s>,
+    pub(in crate::yaml) properties: Vec<Range<usize>>,
+    pub(in crate::yaml) content: Content<'s>,
     /// Without properties; for a block scalar from its header on.
-    pub(super) span: Range<usize>,
+    pub(in crate::yaml) span: Range<usize>,
     /// Characters it takes on one line; absent if it cannot be written on one.
-    pub(super) width: Option<usize>,
+    pub(in crate::yaml) width: Option<usize>,
 }
 
 /// What a node is made of.
 #[derive(Debug)]
-pub(super) enum Content<'s> {
+pub(in crate::yaml) enum Content<'s> {
     /// Nothing was written where a value belongs.
     Empty,
     /// `*name`.
@@ -42,16 +42,16 @@ pub(super) enum Content<'s> {
 
 /// A list or map.
 #[derive(Debug)]
-pub(super) struct Collection<'s> {
-    pub(super) layout: Layout,
+pub(in crate::yaml) struct Collection<'s> {
+    pub(in crate::yaml) layout: Layout,
     /// Comments at this column or right of it, after the last item, belong to the collection.
-    pub(super) column: usize,
-    pub(super) items: Vec<Item<'s>>,
+    pub(in crate::yaml) column: usize,
+    pub(in crate::yaml) items: Vec<Item<'s>>,
 }
 
 /// How a collection was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(in crate::yaml) enum Layout {
     BlockList,
     BlockMap,
     FlowList,
@@ -62,40 +62,40 @@ pub(super) enum Layout {
 
 /// An item of a list (without key) or an entry of a map.
 #[derive(Debug)]
-pub(super) struct Item<'s> {
+pub(in crate::yaml) struct Item<'s> {
     /// Where its first token stands, the dash included.
-    pub(super) start: usize,
-    pub(super) key: Option<Node<'s>>,
+    pub(in crate::yaml) start: usize,
+    pub(in crate::yaml) key: Option<Node<'s>>,
     /// Absent for a key without colon, as in `{key}`.
-    pub(super) value: Option<Node<'s>>,
+    pub(in crate::yaml) value: Option<Node<'s>>,
 }
 
 /// A comment with its `#`.
 #[derive(Debug)]
-pub(super) struct Comment<'s> {
-    pub(super) start: usize,
-    pub(super) text: &'s str,
-    pub(super) position: CommentPosition,
+pub(in crate::yaml) struct Comment<'s> {
+    pub(in crate::yaml) start: usize,
+    pub(in crate::yaml) text: &'s str,
+    pub(in crate::yaml) position: CommentPosition,
 }
 
 /// Where on its line a comment stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CommentPosition {
+pub(in crate::yaml) enum CommentPosition {
     OwnLine { column: usize },
     Trailing { spaces: usize },
 }
 
 impl Layout {
-    pub(super) fn is_map(self) -> bool {
+    pub(in crate::yaml) fn is_map(self) -> bool {
         matches!(self, Layout::BlockMap | Layout::FlowMap | Layout::FlowPair)
     }
 
-    pub(super) fn is_block(self) -> bool {
+    pub(in crate::yaml) fn is_block(self) -> bool {
         matches!(self, Layout::BlockList | Layout::BlockMap)
     }
 
     /// What stands before and after the items in the text.
-    pub(super) fn brackets(self) -> (&'static str, &'static str) {
+    pub(in crate::yaml) fn brackets(self) -> (&'static str, &'static str) {
         match self {
             Layout::FlowList => ("[", "]"),
             Layout::FlowMap => ("{", "}"),
@@ -106,16 +106,16 @@ impl Layout {
 
 impl Node<'_> {
     /// Where its first token stands, properties included.
-    pub(super) fn start(&self) -> usize {
+    pub(in crate::yaml) fn start(&self) -> usize {
         self.properties.first().map_or(self.span.start, |property| property.start)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::yaml) fn is_empty(&self) -> bool {
         matches!(self.content, Content::Empty)
     }
 
     /// What separates this key from its value: names of anchors and aliases may contain colons.
-    pub(super) fn colon(&self) -> &'static str {
+    pub(in crate::yaml) fn colon(&self) -> &'static str {
         match self.content {
             Content::Alias => " :",
             Content::Empty if !self.properties.is_empty() => " :",
@@ -126,7 +126,7 @@ impl Node<'_> {
 
 impl<'s> Comment<'s> {
     /// Reads the comment at `span` with the white space before it.
-    pub(super) fn new(text: &'s str, span: Range<usize>) -> Comment<'s> {
+    pub(in crate::yaml) fn new(text: &'s str, span: Range<usize>) -> Comment<'s> {
         let start = span.start;
         let before = &text[text[..start].rfind('\n').map_or(0, |found| found + 1)..start];
         let written = before.trim_end_matches([' ', '\t']);

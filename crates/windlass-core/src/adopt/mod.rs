@@ -1,0 +1,130 @@
+//! What is live → the fleet's own text: for when someone changed Windlass by hand and git shall say the same.
+//!
+//! `intent` decides what changes where, `yaml::edit` changes the text, `verify` reads the result again. An edit that
+//! does not declare exactly what was wanted is never handed out: the next coarser one is tried (single values, whole
+//! fields, the whole resource), and after the last a person is asked. Nothing here decides what to adopt.
+
+mod fields;
+mod fresh;
+mod home;
+mod intent;
+mod patch;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use self::patch::patch;
+
+use self::intent::{Detail, Intent};
+use crate::manifest::{Context, Fleet};
+use crate::resource::{Kind, ResourceKey, Spec, member_name};
+
+/// A file of the fleet with its new text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// Its path, relative to the fleet's root.
+    pub path: String,
+    /// The text as it was.
+    pub before: Arc<str>,
+    /// The text that declares what is live.
+    pub after: String,
+}
+
+/// Why no text was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AdoptError {
+    /// Nobody knows what a fleet with errors declares.
+    #[error("the fleet has errors; fix them before adopting anything")]
+    Broken,
+    /// The text cannot be changed without touching something else.
+    #[error("{key} must be changed by hand: {reason}")]
+    NeedsHand {
+        /// Which resource.
+        key: ResourceKey,
+        /// What stands in the way.
+        reason: String,
+        /// The resource as fleet.yaml would declare it; empty if it is to be removed.
+        suggestion: String,
+    },
+    /// What is live is not what a fleet may declare.
+    #[error("a fleet may not declare what is live: {problem}")]
+    Refused {
+        /// The first problem of the edited fleet.
+        problem: String,
+    },
+}
+
+/// What is live of the resources to adopt; nothing for those that are gone.
+type Wanted = BTreeMap<ResourceKey, Option<Arc<Spec>>>;
+
+/// Edits the fleet's files so that the wanted resources declare exactly what is live, and everything else, comments
+/// and layout included, stays as it is. Only files that change are returned; `context` is the one the fleet was read
+/// in.
+pub fn adopt(
+    fleet: &Fleet,
+    wanted: &[(ResourceKey, Option<Arc<Spec>>)],
+    context: &Context,
+) -> Result<Vec<Edited>, AdoptError> {
+    if fleet.has_errors() {
+        return Err(AdoptError::Broken);
+    }
+    let wanted = differing(fleet, wanted);
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let finely = Intent { fleet, wanted: &wanted, detail: &BTreeMap::new() };
+    let edited = match finely.attempt() {
+        Ok(edited) => edited,
+        Err(_) => one_by_one(fleet, &wanted)?,
+    };
+    match verify::first_error(fleet, &edited, context) {
+        Some(problem) => Err(AdoptError::Refused { problem }),
+        None => Ok(edited),
+    }
+}
+
+fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> Wanted {
+    let differs = |(key, live): &&(ResourceKey, Option<Arc<Spec>>)| {
+        let declared = fleet.desired.resources.get(key.kind, &key.name).map(|declared| declared.digest);
+        declared != live.as_ref().map(|live| live.digest())
+    };
+    wanted.iter().filter(differs).cloned().collect()
+}
+
+/// Finds for each resource the finest edit that does what it should, and only that.
+fn one_by_one(fleet: &Fleet, wanted: &Wanted) -> Result<Vec<Edited>, AdoptError> {
+    let mut detail = BTreeMap::new();
+    for group in groups(wanted).into_values() {
+        let mut failure = String::new();
+        let found = Detail::ALL.into_iter().find(|level| {
+            let detail: BTreeMap<_, _> = group.keys().map(|key| (key.clone(), *level)).collect();
+            let outcome = Intent { fleet, wanted: &group, detail: &detail }.attempt();
+            failure = outcome.as_ref().err().cloned().unwrap_or_default();
+            outcome.is_ok()
+        });
+        let found = found.ok_or_else(|| needs_hand(&group, failure))?;
+        detail.extend(group.into_keys().map(|key| (key, found)));
+    }
+    Intent { fleet, wanted, detail: &detail }.attempt().map_err(|reason| needs_hand(wanted, reason))
+}
+
+/// What must be edited together: a network and what stands inside it.
+fn groups(wanted: &Wanted) -> BTreeMap<ResourceKey, Wanted> {
+    let mut groups: BTreeMap<ResourceKey, Wanted> = BTreeMap::new();
+    for (key, live) in wanted {
+        let leader = match key.kind {
+            Kind::Peer | Kind::VirtualIp => ResourceKey::new(Kind::Network, member_name(&key.name).0),
+            _ => key.clone(),
+        };
+        groups.entry(leader).or_default().insert(key.clone(), live.clone());
+    }
+    groups
+}
+
+fn needs_hand(wanted: &Wanted, reason: String) -> AdoptError {
+    let (key, live) =
+        wanted.first_key_value().expect("only what differs is attempted, and that is never nothing");
+    let suggestion = live.as_ref().map(|live| fresh::suggestion(key, live)).unwrap_or_default();
+    AdoptError::NeedsHand { key: key.clone(), reason, suggestion }
+}

@@ -1,0 +1,91 @@
+//! The safety net: edited texts are read again and must declare exactly what was wanted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Edited, Wanted};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::digest::Digest;
+use crate::manifest::{Context, FileManifest, Fleet, Role, assemble, read_file};
+use crate::resource::ResourceKey;
+
+type Declarations = BTreeMap<ResourceKey, Digest>;
+
+/// Says what is wrong unless the edited files declare what is wanted, and everything else as before.
+pub(super) fn check(fleet: &Fleet, edited: &[Edited], wanted: &Wanted) -> Result<(), String> {
+    let mut expected = Declarations::new();
+    let mut actual = Declarations::new();
+    for (before, after) in read(fleet, edited) {
+        if let Some(problem) = first_problem(&after.diagnostics) {
+            return Err(format!("the edited text would have a problem: {problem}"));
+        }
+        if !has_same_remainder(before, &after) {
+            return Err("something that is not a resource would change as well".to_owned());
+        }
+        expected.extend(declarations(before));
+        for (key, digest) in declarations(&after) {
+            if actual.insert(key, digest).is_some() {
+                return Err("something would be declared twice".to_owned());
+            }
+        }
+    }
+    for (key, live) in wanted {
+        match live {
+            Some(live) => expected.insert(key.clone(), live.digest()),
+            None => expected.remove(key),
+        };
+    }
+    match first_difference(&expected, &actual) {
+        Some(key) if wanted.contains_key(key) => {
+            Err("the edited text would not declare what is live".to_owned())
+        }
+        Some(key) => Err(format!("{key} would change as well")),
+        None => Ok(()),
+    }
+}
+
+/// The first error of the whole fleet with these files edited.
+pub(super) fn first_error(fleet: &Fleet, edited: &[Edited], context: &Context) -> Option<String> {
+    let mut files = fleet.files.clone();
+    for (before, after) in read(fleet, edited) {
+        if let Some(file) = files.iter_mut().find(|file| file.path == before.path) {
+            *file = Arc::new(after);
+        }
+    }
+    first_problem(&assemble(files, context).diagnostics)
+}
+
+/// Each edited file as it was read before, and as it is read now.
+fn read<'f>(
+    fleet: &'f Fleet,
+    edited: &'f [Edited],
+) -> impl Iterator<Item = (&'f FileManifest, FileManifest)> {
+    edited.iter().filter_map(|edited| {
+        let index = fleet.files.iter().position(|file| file.path == edited.path)?;
+        let role = if index == 0 { Role::Root } else { Role::Included };
+        Some((fleet.files[index].as_ref(), read_file(&edited.path, edited.after.as_bytes(), role)))
+    })
+}
+
+fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
+    let error = diagnostics.iter().find(|problem| problem.severity == Severity::Error)?;
+    Some(format!("{}:{}:{}: {}", error.file, error.line, error.column, error.message))
+}
+
+/// Whether what is no resource is as it was: the account, the includes, the provider configurations.
+fn has_same_remainder(before: &FileManifest, after: &FileManifest) -> bool {
+    let patterns = |file: &FileManifest| file.include.iter().map(ToString::to_string).collect::<Vec<_>>();
+    before.account == after.account
+        && before.provider_configs == after.provider_configs
+        && patterns(before) == patterns(after)
+}
+
+fn declarations(file: &FileManifest) -> impl Iterator<Item = (ResourceKey, Digest)> {
+    file.declarations.iter().map(|declaration| (declaration.key.clone(), declaration.digest))
+}
+
+fn first_difference<'d>(expected: &'d Declarations, actual: &'d Declarations) -> Option<&'d ResourceKey> {
+    let differs = |(key, digest): &(&ResourceKey, &Digest)| actual.get(*key) != Some(*digest);
+    let missing = expected.iter().find(differs).map(|(key, _)| key);
+    missing.or_else(|| actual.keys().find(|key| !expected.contains_key(*key)))
+}

@@ -1,0 +1,80 @@
+//! Pieces of text put in place of others, on a text whose line ends may not be plain.
+
+use std::ops::Range;
+
+use super::Uneditable;
+use crate::yaml::format::BYTE_ORDER_MARK;
+
+/// Places are those of the text with plain line ends.
+#[derive(Default)]
+pub(super) struct Splices {
+    pieces: Vec<(Range<usize>, String)>,
+}
+
+impl Splices {
+    pub(super) fn replace(&mut self, range: Range<usize>, text: String) {
+        self.pieces.push((range, text));
+    }
+
+    pub(super) fn remove(&mut self, range: Range<usize>) {
+        self.replace(range, String::new());
+    }
+
+    /// The text as given, with every piece in its place. What is put at one place keeps the order it was put in.
+    pub(super) fn apply(mut self, text: &str) -> Result<String, Uneditable> {
+        self.pieces.sort_by_key(|(range, _)| (range.start, range.end));
+        let places = Places::of(text);
+        let mut output = String::with_capacity(text.len());
+        output.push_str(&text[..places.original(0)]);
+        let end = places.plain_len(text);
+        let mut done = 0;
+        for (range, piece) in &self.pieces {
+            if range.start < done && !piece.is_empty() {
+                return Err(Uneditable("two changes meet in one place"));
+            }
+            if range.start > done {
+                output.push_str(&text[places.original(done)..places.original(range.start)]);
+            }
+            // A last line without a line break may be gone, and then nothing is left to break.
+            let is_broken = range.start == end && output.ends_with('\n');
+            let piece = if is_broken { piece.trim_start_matches('\n') } else { piece };
+            match places.line_end {
+                "\n" => output.push_str(piece),
+                line_end => output.push_str(&piece.replace('\n', line_end)),
+            }
+            done = done.max(range.end);
+        }
+        output.push_str(&text[places.original(done)..]);
+        Ok(output)
+    }
+}
+
+/// Where the places of the text with plain line ends are in the text as given.
+struct Places {
+    /// Nothing when they are the same.
+    offsets: Vec<usize>,
+    line_end: &'static str,
+}
+
+impl Places {
+    fn of(text: &str) -> Places {
+        let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        if !text.contains('\r') && !text.starts_with(BYTE_ORDER_MARK) {
+            return Places { offsets: Vec::new(), line_end };
+        }
+        let bytes = text.as_bytes();
+        let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        // A line break of two bytes begins with its first: what is put before the break stays before both.
+        let is_second = |at: usize| at > start && bytes[at] == b'\n' && bytes[at - 1] == b'\r';
+        let offsets = (start..bytes.len()).filter(|at| !is_second(*at)).chain([bytes.len()]).collect();
+        Places { offsets, line_end }
+    }
+
+    fn plain_len(&self, text: &str) -> usize {
+        self.offsets.len().checked_sub(1).unwrap_or(text.len())
+    }
+
+    fn original(&self, at: usize) -> usize {
+        self.offsets.get(at).copied().unwrap_or(at)
+    }
+}

@@ -1,0 +1,283 @@
+//! New values → text, in block or flow style. Everything written here reads back as the same value.
+
+use serde_json::Value;
+
+use super::Scalar;
+
+/// Spaces by which the inside of a block collection is indented.
+pub(super) const STEP: usize = 2;
+
+/// A list or map of single values stays on one line if it has at most this many characters.
+const MAX_FLOW: usize = 60;
+
+/// A value that is not in the text yet; maps keep their order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fresh {
+    Single(Value),
+    List(Vec<Fresh>),
+    Map(Vec<(String, Fresh)>),
+}
+
+impl From<Value> for Fresh {
+    fn from(value: Value) -> Fresh {
+        match value {
+            Value::Array(items) => Fresh::List(items.into_iter().map(Fresh::from).collect()),
+            Value::Object(entries) => {
+                Fresh::Map(entries.into_iter().map(|(key, value)| (key, Fresh::from(value))).collect())
+            }
+            single => Fresh::Single(single),
+        }
+    }
+}
+
+impl Fresh {
+    /// Whether it is written in one piece, on the line where it begins.
+    fn is_compact(&self) -> bool {
+        let is_single = |value: &Fresh| match value {
+            Fresh::Single(Value::String(text)) => !text.contains('\n'),
+            value => matches!(value, Fresh::Single(_)),
+        };
+        let is_flat = match self {
+            Fresh::Single(_) => return true,
+            Fresh::List(items) => items.iter().all(is_single),
+            Fresh::Map(entries) => entries.iter().all(|(_, value)| is_single(value)),
+        };
+        self.is_empty() || (is_flat && flow(self).chars().count() <= MAX_FLOW)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Fresh::Single(_) => false,
+            Fresh::List(items) => items.is_empty(),
+            Fresh::Map(entries) => entries.is_empty(),
+        }
+    }
+}
+
+/// How a text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quotes {
+    /// None unless they are needed.
+    AsNeeded,
+    /// `'…'` where that can hold the text.
+    Single,
+    /// `"…"`.
+    Double,
+}
+
+/// A value on one line.
+pub(super) fn flow(fresh: &Fresh) -> String {
+    match fresh {
+        Fresh::Single(value) => single(value, Quotes::AsNeeded),
+        Fresh::List(items) => format!("[{}]", joined(items.iter().map(flow))),
+        Fresh::Map(entries) => {
+            let entry = |(key, value): &(String, Fresh)| format!("{}: {}", key_text(key), flow(value));
+            format!("{{{}}}", joined(entries.iter().map(entry)))
+        }
+    }
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// A value by indentation. The first line is not indented: it begins where it is put, at `column`.
+pub(crate) fn block(fresh: &Fresh, column: usize) -> String {
+    match fresh {
+        Fresh::List(items) if !items.is_empty() => {
+            lines(items.iter().map(|item| block_item(item, column)), column)
+        }
+        Fresh::Map(entries) if !entries.is_empty() => {
+            lines(entries.iter().map(|(key, value)| block_entry(key, value, column)), column)
+        }
+        _ => flow(fresh),
+    }
+}
+
+fn lines(parts: impl Iterator<Item = String>, column: usize) -> String {
+    parts.collect::<Vec<_>>().join(&new_line(column))
+}
+
+/// The end of a line and the indentation of the next.
+pub(super) fn new_line(column: usize) -> String {
+    format!("\n{:column$}", "")
+}
+
+/// An item of a block list whose dashes stand at `column`.
+pub(super) fn block_item(item: &Fresh, column: usize) -> String {
+    match item {
+        Fresh::Map(_) => format!("- {}", block(item, column + STEP)),
+        Fresh::List(_) => format!("- {}", flow(item)),
+        Fresh::Single(value) => format!("- {}", single_in_block(value, Quotes::AsNeeded, column)),
+    }
+}
+
+/// An entry of a block map whose keys stand at `column`.
+pub(super) fn block_entry(key: &str, value: &Fresh, column: usize) -> String {
+    let key = key_text(key);
+    match value {
+        Fresh::Single(value) => format!("{key}: {}", single_in_block(value, Quotes::AsNeeded, column)),
+        _ if value.is_compact() => format!("{key}: {}", flow(value)),
+        _ => format!("{key}:{}{}", new_line(column + STEP), block(value, column + STEP)),
+    }
+}
+
+/// A key of a map.
+pub(super) fn key_text(key: &str) -> String {
+    text(key, Quotes::AsNeeded)
+}
+
+/// A single value where lines may follow: text of several lines is written as lines.
+pub(super) fn single_in_block(value: &Value, quotes: Quotes, column: usize) -> String {
+    match value {
+        Value::String(text) if is_literal(text) => {
+            let chomping = if text.ends_with('\n') { "" } else { "-" };
+            let inner = column + STEP;
+            let shown = text.strip_suffix('\n').unwrap_or(text).split('\n').map(|line| match line {
+                "" => "\n".to_owned(),
+                line => format!("{}{line}", new_line(inner)),
+            });
+            format!("|{chomping}{}", shown.collect::<String>())
+        }
+        _ => single(value, quotes),
+    }
+}
+
+/// Whether lines after `|` hold this text without further marks.
+fn is_literal(text: &str) -> bool {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    let is_sound = |line: &str| line.is_empty() || !line.trim().is_empty();
+    text.contains('\n')
+        && !body.is_empty()
+        && !body.starts_with([' ', '\t', '\n'])
+        && !body.ends_with('\n')
+        && body.split('\n').all(is_sound)
+        && text.chars().all(|c| c == '\n' || c == '\t' || is_shown(c))
+}
+
+/// A single value on one line.
+pub(super) fn single(value: &Value, quotes: Quotes) -> String {
+    match value {
+        Value::String(string) => text(string, quotes),
+        other => other.to_string(),
+    }
+}
+
+fn text(text: &str, quotes: Quotes) -> String {
+    match quotes {
+        Quotes::AsNeeded if is_plain(text) => text.to_owned(),
+        Quotes::Single if text.chars().all(is_shown) => format!("'{}'", text.replace('\'', "''")),
+        _ => double_quoted(text),
+    }
+}
+
+/// Stricter than YAML: what is plain here is plain in block and flow, and text for older readers of YAML as well.
+fn is_plain(text: &str) -> bool {
+    let begins_well = text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '_'));
+    let is_inner = |c: char| {
+        c.is_alphanumeric() || matches!(c, '/' | '_' | '.' | '-' | '+' | '@' | ':' | ' ' | '(' | ')')
+    };
+    let is_word = ["yes", "no", "on", "off"].iter().any(|word| text.eq_ignore_ascii_case(word));
+    begins_well
+        && text.chars().all(is_inner)
+        && !text.ends_with([':', ' '])
+        && !text.contains(": ")
+        && !is_word
+        && matches!(Scalar::of_plain(text), Scalar::Text(_))
+}
+
+fn is_shown(c: char) -> bool {
+    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+fn double_quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if is_shown(c) => quoted.push(c),
+            c => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::shape::{Decoder, Settings, Shape as _};
+    use crate::yaml;
+
+    fn read(text: &str) -> Option<Value> {
+        let (tree, findings) = yaml::parse(text);
+        let tree = tree.filter(|_| findings.is_empty())?;
+        let mut decoder = Decoder::default();
+        let settings = Settings::decode(tree.root(), &mut decoder)?;
+        serde_json::to_value(&settings.0).ok()
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let text = prop_oneof![
+            "[ -~]{0,12}",
+            "[a-z:#, \\[\\]{}&*!|>'\"%@`-]{0,8}",
+            "([a-z #]{0,6}\n){0,3}[a-z ]{0,4}",
+            "\\PC{0,6}",
+            Just("yes".to_owned()),
+            Just("0644".to_owned()),
+            Just("1e3".to_owned()),
+            Just("tab\tand\u{85}\u{7}".to_owned()),
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (-1.0e9..1.0e9f64).prop_map(Value::from),
+            text.prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-z: #\"]{1,4}", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back_as_itself(value in value()) {
+            let value = json!({ "a": value });
+            let fresh = Fresh::from(value.clone());
+            for text in [block(&fresh, 0), flow(&fresh)] {
+                prop_assert_eq!(read(&text), Some(value.clone()), "{}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn text_is_quoted_where_it_would_mean_something_else() {
+        let cases = [
+            ("edge-tokyo-01", "edge-tokyo-01"),
+            ("fd12::/64", "fd12::/64"),
+            ("fd12::", "\"fd12::\""),
+            ("nginx@1.26.0", "nginx@1.26.0"),
+            ("0644", "\"0644\""),
+            ("no", "\"no\""),
+            ("", "\"\""),
+            ("a: b", "\"a: b\""),
+            ("a #b", "\"a #b\""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(key_text(text), expected);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! A PostgreSQL server of one's own: a new cluster in a temporary directory, on a free port of 127.0.0.1.
+//!
+//! The server dies with the process that started it, however that ends: a shell between the two holds a pipe, and
+//! when the other end closes it stops the server and removes the directory. (A death signal would not do: it comes
+//! when the *thread* that started the server ends, and every test is a thread.)
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Where Debian keeps the server's programs, one directory for each version.
+const VERSIONS: &str = "/usr/lib/postgresql";
+
+/// The oldest version Windlass supports.
+const OLDEST: u32 = 15;
+
+/// The user Debian's package makes; PostgreSQL refuses to run as root.
+const USER: &str = "postgres";
+
+/// Another program may take the free port before the server does.
+const ATTEMPTS: u32 = 5;
+
+/// Far longer than a start takes, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The role that must say its password, unlike `postgres`.
+const ROLE: &str = "windlass";
+const PASSWORD: &str = "only-for-tests";
+
+/// Runs the server until it ends or standard input does, then removes its directory.
+const KEEPER: &str = r#"
+trap '' HUP INT QUIT TERM
+directory=$1
+shift
+exec 3<&0
+"$@" 3<&- </dev/null &
+server=$!
+{ read -r _ <&3; kill -QUIT "$server"; } &
+watch=$!
+exec 3<&-
+wait "$server"
+kill -KILL "$watch"
+rm -rf "$directory"
+"#;
+
+/// A running server. It ends when this is dropped, or with the process.
+#[derive(Debug)]
+pub struct Postgres {
+    programs: PathBuf,
+    port: u16,
+    keeper: Child,
+    databases: AtomicU32,
+}
+
+impl Postgres {
+    /// A server of one's own, or nothing where PostgreSQL is not installed.
+    ///
+    /// # Panics
+    ///
+    /// When the server does not start, and in CI, where nothing may be skipped, when it is not installed.
+    #[expect(clippy::print_stderr, reason = "whoever runs the tests must see what was not tested")]
+    pub fn start() -> Option<Postgres> {
+        let Some(programs) = newest_programs() else {
+            let in_ci = std::env::var_os("CI").is_some_and(|value| value == "true");
+            assert!(!in_ci, "PostgreSQL is not installed, and nothing may be skipped in CI");
+            eprintln!("skipped: PostgreSQL is not installed");
+            return None;
+        };
+        let mut failure = String::new();
+        for _ in 0..ATTEMPTS {
+            match start_once(&programs) {
+                Ok(server) => return Some(server),
+                Err(why) => failure = why,
+            }
+        }
+        panic!("PostgreSQL does not start: {failure}");
+    }
+
+    /// One server for all tests of a process; each takes a [`fresh_database`](Postgres::fresh_database).
+    pub fn shared() -> Option<&'static Postgres> {
+        static SHARED: OnceLock<Option<Postgres>> = OnceLock::new();
+        SHARED.get_or_init(Postgres::start).as_ref()
+    }
+
+    /// The database every cluster has, as a superuser without a password.
+    pub fn url(&self) -> String {
+        self.url_of("postgres")
+    }
+
+    /// The same as a superuser whose password is asked for.
+    pub fn url_with_password(&self) -> String {
+        format!("postgres://{ROLE}:{PASSWORD}@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// A new, empty database: its URL.
+    pub fn fresh_database(&self) -> String {
+        let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.ask(&format!("CREATE DATABASE {name}"));
+        self.url_of(&name)
+    }
+
+    fn url_of(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
+    }
+
+    fn ask(&self, statement: &str) {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--command", statement, &self.url()]);
+        run(&mut psql).unwrap_or_else(|why| panic!("{statement}: {why}"));
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+fn newest_programs() -> Option<PathBuf> {
+    let versions = fs::read_dir(VERSIONS).ok()?.flatten();
+    let numbered = versions.filter_map(|entry| {
+        let number: u32 = entry.file_name().to_str()?.parse().ok()?;
+        Some((number, entry.path().join("bin")))
+    });
+    let usable = numbered.filter(|(number, bin)| *number >= OLDEST && bin.join("initdb").is_file());
+    usable.max().map(|(_, bin)| bin)
+}
+
+fn start_once(programs: &Path) -> Result<Postgres, String> {
+    let temporary = tempfile::Builder::new().prefix("windlass-postgres-").tempdir().map_err(told)?;
+    let directory = temporary.path();
+    let account = Account::of(directory)?;
+    let data = directory.join("data");
+    let mut initdb = account.command(&programs.join("initdb"));
+    initdb.args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--username=postgres", "-D"]);
+    run(initdb.arg(&data))?;
+    let access = "host all windlass 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+    fs::write(data.join("pg_hba.conf"), access).map_err(told)?;
+
+    let port = free_port().map_err(told)?;
+    let mut log = tempfile::tempfile().map_err(told)?;
+    let mut keeper = account.command(Path::new("sh"));
+    keeper.args(["-c", KEEPER, "sh"]).arg(directory).arg(programs.join("postgres")).arg("-D").arg(&data);
+    keeper.arg("-k").arg(directory).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-N", "200"]);
+    keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log.try_clone().map_err(told)?);
+    let keeper = keeper.spawn().map_err(told)?;
+    // From here on the keeper removes it, which outlives this process.
+    let _ = temporary.keep();
+    let mut server = Postgres { programs: programs.to_owned(), port, keeper, databases: AtomicU32::new(0) };
+    server.wait_until_ready().map_err(|why| format!("{why}\n{}", text_of(&mut log)))?;
+    server.ask(&format!("CREATE ROLE {ROLE} SUPERUSER LOGIN PASSWORD '{PASSWORD}'"));
+    Ok(server)
+}
+
+impl Postgres {
+    /// Each question is a process, so that asking again and again does not spin.
+    fn wait_until_ready(&mut self) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.keeper.try_wait().map_err(told)? {
+                return Err(format!("the server ended: {status}"));
+            }
+            let mut question = Command::new(self.programs.join("pg_isready"));
+            question.args(["--quiet", "--host=127.0.0.1", "--port", &self.port.to_string()]);
+            if question.status().map_err(told)?.success() {
+                return Ok(());
+            }
+        }
+        Err(format!("the server was not ready after {} seconds", PATIENCE.as_secs()))
+    }
+}
+
+/// Who the server runs as.
+enum Account {
+    /// Whoever runs the tests.
+    Ourselves,
+    /// We are root, which PostgreSQL refuses.
+    Unprivileged,
+}
+
+impl Account {
+    /// Who can own this new directory and run the server in it; the directory is theirs afterwards.
+    fn of(directory: &Path) -> Result<Account, String> {
+        if fs::metadata(directory).map_err(told)?.uid() != 0 {
+            return Ok(Account::Ourselves);
+        }
+        let id = |which: &str| {
+            let output = run(Command::new("id").args([which, USER]))?;
+            output.trim().parse().map_err(|_| format!("`id {which} {USER}` says {output:?}"))
+        };
+        chown(directory, Some(id("-u")?), Some(id("-g")?)).map_err(told)?;
+        Ok(Account::Unprivileged)
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = match self {
+            Account::Ourselves => Command::new(program),
+            Account::Unprivileged => {
+                let mut command = Command::new("setpriv");
+                command.args(["--reuid", USER, "--regid", USER, "--init-groups", "--"]).arg(program);
+                command
+            }
+        };
+        // A directory the other user may stand in.
+        command.current_dir("/");
+        command
+    }
+}
+
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.stdin(Stdio::null()).output().map_err(told)?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+fn text_of(log: &mut File) -> String {
+    let mut bytes = Vec::new();
+    let _ = log.rewind().and_then(|()| log.read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn told(error: io::Error) -> String {
+    error.to_string()
+}
