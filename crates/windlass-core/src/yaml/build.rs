@@ -112,6 +112,8 @@ impl<'s> Builder<'s> {
                 let allowed = ["str", "int", "float", "bool", "null"];
                 refuse_custom_tag(self.text, tag.as_deref(), &allowed, &span, findings);
                 let style = scalar_style(style, tag.as_deref());
+                // The parser says `~` where nothing was written.
+                let text = if range.is_empty() { Cow::Borrowed("") } else { text };
                 // Text counts too: an alias of a long text, used often, must not become a large fleet.
                 let weight = 1_u32.saturating_add(offset(text.len() / TEXT_PER_NODE));
                 self.add(Stored::Scalar(text, style), range, weight, anchor)?;
