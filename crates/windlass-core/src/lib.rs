@@ -16,6 +16,7 @@ pub mod diagnostic;
 pub mod diff;
 pub mod digest;
 pub mod explain;
+pub mod export;
 pub mod gate;
 mod graph;
 pub mod live;

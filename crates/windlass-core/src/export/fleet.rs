@@ -1,0 +1,223 @@
+//! Resources → sections with the text of each entry.
+
+use std::collections::BTreeMap;
+
+use super::node::Node;
+use super::write::{self, STEP};
+use super::{Form, LeftOut, WhyLeftOut};
+use crate::manifest::SectionItem;
+use crate::resource::{Kind, NodeSpec, PeerSpec, ResourceKey, Spec, member_name};
+use crate::shape::{Defaults, Description};
+use crate::yaml::MAX_DEPTH;
+
+/// Where the resources of a kind stand, in the order of the file.
+const SECTIONS: &[(Kind, &[&str])] = &[
+    (Kind::Template, &["templates"]),
+    (Kind::Module, &["modules"]),
+    (Kind::Node, &["nodes"]),
+    (Kind::Assignment, &["assignments"]),
+    (Kind::Network, &["sdwan", "networks"]),
+    (Kind::FederationPeer, &["federation", "peers"]),
+    (Kind::Cluster, &["clusters"]),
+    (Kind::ClusterGroup, &["cluster_groups"]),
+    (Kind::Bundle, &["bundles"]),
+];
+
+/// A fleet about to be written.
+pub(super) struct Fleet {
+    pub(super) sections: Vec<Section>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// One section.
+pub(super) struct Section {
+    pub(super) path: &'static [&'static str],
+    pub(super) entries: Vec<Entry>,
+}
+
+/// One entry of a section.
+pub(super) struct Entry {
+    /// What it declares: a resource, and for a network what stands inside it.
+    pub(super) declares: Vec<ResourceKey>,
+    /// Its lines, without a line end after the last.
+    pub(super) text: String,
+}
+
+type ByKind<'r> = BTreeMap<Kind, BTreeMap<&'r str, &'r Spec>>;
+type ByNetwork<'r> = BTreeMap<&'r str, Vec<(&'r str, &'r Spec)>>;
+
+impl Fleet {
+    /// Sorts resources into sections.
+    pub(super) fn of<'r>(resources: impl IntoIterator<Item = (&'r str, &'r Spec)>, form: Form) -> Fleet {
+        let mut kinds = ByKind::new();
+        for (name, spec) in resources {
+            kinds.entry(spec.kind()).or_default().insert(name, spec);
+        }
+        let mut fleet = Fleet { sections: Vec::new(), left_out: homeless(&kinds) };
+        let members = Members::of(&kinds);
+        for (kind, path) in SECTIONS {
+            let Some(specs) = kinds.get(kind) else { continue };
+            let description = Description::Record(kind.description());
+            let mut section = Section { path, entries: Vec::new() };
+            for (name, spec) in specs {
+                let mut declares = vec![ResourceKey::new(*kind, *name)];
+                let mut fields = fields(spec, &description);
+                if *kind == Kind::Network {
+                    members.put_into(name, form, &mut fields, &mut declares);
+                }
+                // The file, the section and the entry itself are maps around the values.
+                let depth = fields.iter().map(|(_, value)| value.depth()).max().unwrap_or(0);
+                if path.len() + 2 + depth > MAX_DEPTH {
+                    fleet.leave_out(declares, WhyLeftOut::TooDeep);
+                    continue;
+                }
+                let text = Named { kind: *kind, name, fields }.into_text(form, path.len() * STEP);
+                section.entries.push(Entry { declares, text });
+            }
+            fleet.sections.push(section);
+        }
+        fleet
+    }
+
+    pub(super) fn leave_out(&mut self, keys: Vec<ResourceKey>, why: WhyLeftOut) {
+        self.left_out.extend(keys.into_iter().map(|key| LeftOut { key, why }));
+    }
+
+    /// All of it as one file.
+    pub(super) fn text(&self, account: &str) -> String {
+        let mut text = head(account, &[]);
+        for section in self.sections.iter().filter(|section| !section.entries.is_empty()) {
+            text.push('\n');
+            text.push_str(&section.heading());
+            for entry in &section.entries {
+                text.push_str(&entry.text);
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+impl Section {
+    /// The lines before the entries.
+    pub(super) fn heading(&self) -> String {
+        let lines = self.path.iter().enumerate();
+        lines.map(|(depth, key)| format!("{:indent$}{key}:\n", "", indent = depth * STEP)).collect()
+    }
+}
+
+/// The lines every fleet.yaml begins with.
+pub(super) fn head(account: &str, include: &[&str]) -> String {
+    let mut fields = vec![
+        ("version".to_owned(), Node::Word("1".to_owned())),
+        ("account".to_owned(), Node::Text(account.to_owned())),
+    ];
+    if !include.is_empty() {
+        let patterns = include.iter().map(|pattern| Node::Text((*pattern).to_owned())).collect();
+        fields.push(("include".to_owned(), Node::List(patterns)));
+    }
+    let mut text = String::new();
+    write::entries(&fields, 0, &mut text);
+    text.push('\n');
+    text
+}
+
+/// What stands inside networks, by network.
+struct Members<'r> {
+    /// In the order of the file: the key in the network, and what stands under it.
+    kinds: [(&'static str, Kind, ByNetwork<'r>); 2],
+}
+
+impl<'r> Members<'r> {
+    fn of(kinds: &ByKind<'r>) -> Members<'r> {
+        let by_network = |kind: Kind| {
+            let mut networks = ByNetwork::new();
+            for (name, spec) in kinds.get(&kind).into_iter().flatten() {
+                networks.entry(member_name(name).0).or_default().push((name, spec));
+            }
+            networks
+        };
+        let section = |key, kind| (key, kind, by_network(kind));
+        Members { kinds: [section("peers", Kind::Peer), section("virtual_ips", Kind::VirtualIp)] }
+    }
+
+    fn put_into(
+        &self,
+        network: &str,
+        form: Form,
+        fields: &mut Vec<(String, Node)>,
+        declares: &mut Vec<ResourceKey>,
+    ) {
+        for (key, kind, networks) in &self.kinds {
+            let Some(members) = networks.get(network) else { continue };
+            let description = Description::Record(kind.description());
+            let entries = members.iter().map(|(name, spec)| {
+                declares.push(ResourceKey::new(*kind, *name));
+                Named { kind: *kind, name: member_name(name).1, fields: self::fields(spec, &description) }
+            });
+            fields.push(((*key).to_owned(), section(entries, form)));
+        }
+    }
+}
+
+/// A resource with its own name.
+struct Named<'r> {
+    kind: Kind,
+    name: &'r str,
+    fields: Vec<(String, Node)>,
+}
+
+impl Named<'_> {
+    fn into_item(self) -> Node {
+        let name_key = match self.kind {
+            Kind::Node => NodeSpec::NAME_KEY,
+            Kind::Peer => PeerSpec::NAME_KEY,
+            _ => "name",
+        };
+        let name = (name_key.to_owned(), Node::Text(self.name.to_owned()));
+        Node::Map(std::iter::once(name).chain(self.fields).collect())
+    }
+
+    fn into_entry(self) -> (String, Node) {
+        (self.name.to_owned(), Node::Map(self.fields))
+    }
+
+    fn into_text(self, form: Form, indent: usize) -> String {
+        let mut text = String::new();
+        match form {
+            Form::List => write::item(&self.into_item(), indent, &mut text),
+            Form::Map => write::entries(&[self.into_entry()], indent, &mut text),
+        }
+        text
+    }
+}
+
+fn section<'r>(entries: impl Iterator<Item = Named<'r>>, form: Form) -> Node {
+    match form {
+        Form::List => Node::List(entries.map(Named::into_item).collect()),
+        Form::Map => Node::Map(entries.map(Named::into_entry).collect()),
+    }
+}
+
+fn fields(spec: &Spec, description: &Description) -> Vec<(String, Node)> {
+    let Node::Map(fields) = Node::of(spec.to_json(Defaults::Omit), description) else {
+        unreachable!("a spec is a record");
+    };
+    fields
+}
+
+/// Peers and virtual IPs whose network is not there: fleet.yaml declares them inside it.
+fn homeless(kinds: &ByKind<'_>) -> Vec<LeftOut> {
+    let networks = kinds.get(&Kind::Network);
+    let is_there = |name: &str| networks.is_some_and(|networks| networks.contains_key(member_name(name).0));
+    let mut left_out = Vec::new();
+    for kind in [Kind::Peer, Kind::VirtualIp] {
+        for name in kinds.get(&kind).into_iter().flat_map(|specs| specs.keys()) {
+            if !is_there(name) {
+                left_out
+                    .push(LeftOut { key: ResourceKey::new(kind, *name), why: WhyLeftOut::NetworkMissing });
+            }
+        }
+    }
+    left_out
+}

@@ -1,0 +1,134 @@
+//! Nodes → YAML by indentation, in the layout that `windlass fmt` keeps.
+
+use super::node::Node;
+use super::scalar;
+
+/// A list of plain values stands on its line if the line then has at most this many characters.
+const MAX_COLUMNS: usize = 100;
+
+/// A key that is longer cannot be followed by its value on the same line: YAML allows it 1024 characters.
+const MAX_KEY: usize = 1000;
+
+/// Spaces per level.
+pub(super) const STEP: usize = 2;
+
+/// Appends the entries of a map, each beginning a line at this indentation.
+pub(super) fn entries(entries: &[(String, Node)], indent: usize, out: &mut String) {
+    for (key, value) in entries {
+        start_line(indent, out);
+        entry(key, value, indent, out);
+    }
+}
+
+/// Appends an item of a list, beginning a line at this indentation.
+pub(super) fn item(value: &Node, indent: usize, out: &mut String) {
+    start_line(indent, out);
+    item_here(value, indent, out);
+}
+
+/// Appends an item of a list where the line stands; what it holds begins behind the dash.
+fn item_here(value: &Node, indent: usize, out: &mut String) {
+    out.push('-');
+    let inner = indent + STEP;
+    match (value, flow(value)) {
+        (Node::Map(map), None) => {
+            for (position, (key, value)) in map.iter().enumerate() {
+                begin_inner(position, inner, out);
+                entry(key, value, inner, out);
+            }
+        }
+        (Node::List(items), line) if line.as_ref().is_none_or(|line| !fits(line, out)) => {
+            for (position, item) in items.iter().enumerate() {
+                begin_inner(position, inner, out);
+                item_here(item, inner, out);
+            }
+        }
+        _ => after(value, inner, out),
+    }
+}
+
+fn begin_inner(position: usize, indent: usize, out: &mut String) {
+    match position {
+        0 => out.push(' '),
+        _ => start_line(indent, out),
+    }
+}
+
+/// Appends a key and its value.
+pub(super) fn entry(key: &str, value: &Node, indent: usize, out: &mut String) {
+    let key = scalar::inline(key);
+    match key.chars().count() > MAX_KEY {
+        true => {
+            out.push_str("? ");
+            out.push_str(&key);
+            start_line(indent, out);
+            out.push(':');
+        }
+        false => {
+            out.push_str(&key);
+            out.push(':');
+        }
+    }
+    after(value, indent + STEP, out);
+}
+
+/// Appends a value behind a colon or a dash: on the line, or on lines of its own at this indentation.
+fn after(value: &Node, indent: usize, out: &mut String) {
+    if let Node::Text(text) = value
+        && let Some((header, lines)) = scalar::block(text)
+    {
+        out.push(' ');
+        out.push_str(header);
+        for line in lines {
+            match line.is_empty() {
+                true => out.push('\n'),
+                false => start_line(indent, out),
+            }
+            out.push_str(line);
+        }
+        return;
+    }
+    match (value, flow(value)) {
+        (Node::List(items), line) if line.as_ref().is_none_or(|line| !fits(line, out)) => {
+            items.iter().for_each(|inner| item(inner, indent, out));
+        }
+        (Node::Map(map), None) => entries(map, indent, out),
+        (_, line) => {
+            out.push(' ');
+            out.push_str(&line.unwrap_or_default());
+        }
+    }
+}
+
+/// The value on one line, if it is one that reads well so: a scalar, a list of scalars, nothing.
+fn flow(value: &Node) -> Option<String> {
+    match value {
+        Node::Word(word) => Some(word.clone()),
+        Node::Text(text) => Some(scalar::inline(text)),
+        Node::Map(entries) => entries.is_empty().then(|| "{}".to_owned()),
+        Node::List(items) => {
+            let words: Option<Vec<String>> = items
+                .iter()
+                .map(|item| match item {
+                    Node::Text(text) if scalar::block(text).is_some() => None,
+                    Node::Word(_) | Node::Text(_) => flow(item),
+                    Node::List(_) | Node::Map(_) => None,
+                })
+                .collect();
+            Some(format!("[{}]", words?.join(", ")))
+        }
+    }
+}
+
+/// Whether this much more fits on the current line.
+fn fits(more: &str, out: &str) -> bool {
+    let line_start = out.rfind('\n').map_or(0, |found| found + 1);
+    out[line_start..].chars().count() + 1 + more.chars().count() <= MAX_COLUMNS
+}
+
+fn start_line(indent: usize, out: &mut String) {
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out.extend(std::iter::repeat_n(' ', indent));
+}
