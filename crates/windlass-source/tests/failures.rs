@@ -93,9 +93,11 @@ fn nobody_there_is_told_apart_from_somebody_silent() {
         fails(&Remote::at(&format!("{scheme}://127.0.0.1:{}/fleet.git", free_port())), "connect");
     }
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("https://{}/fleet.git", silent.local_addr().unwrap());
     let limits = Limits { time: Duration::from_millis(300), ..Limits::default() };
-    fails(&Remote { limits, ..Remote::at(&url) }, "timeout");
+    for scheme in ["https", "ssh"] {
+        let url = format!("{scheme}://{}/fleet.git", silent.local_addr().unwrap());
+        fails(&Remote { limits, ..Remote::at(&url) }, "timeout");
+    }
 }
 
 #[test]

@@ -163,6 +163,48 @@ fn a_damaged_mirror_is_made_anew() {
 }
 
 #[test]
+fn what_a_killed_fetch_left_behind_is_cleared_away() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
+    let scratch = Scratch::new();
+    for leftover in
+        ["refs/heads/tip.lock", "shallow.lock", "objects/pack/.tmpA1b2C3", "objects/pack/pack-1.pack"]
+    {
+        fs::create_dir_all(scratch.path().join(leftover).parent().unwrap()).unwrap();
+        fs::write(scratch.path().join(leftover), "half").unwrap();
+    }
+    assert_eq!(scratch.fetch(&remote).unwrap().commit, id(&work.head()));
+    assert_eq!(scratch.packs().len(), 2, "a pack and its index");
+}
+
+#[test]
+fn nothing_of_the_users_git_is_used() {
+    let home = tempfile::tempdir().unwrap();
+    let trap = "[url \"file:///nonexistent\"]\n insteadOf = file:///\n[core]\n sshCommand = false\n";
+    fs::write(home.path().join(".gitconfig"), trap).unwrap();
+    // The variables must be there before the process starts, so these tests are run once more in another one.
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again
+        .args(["--exact", "a_local_repository_is_followed_through_its_life"])
+        .args(["a_repository_behind_ssh_is_followed_through_its_life"])
+        .env("HOME", home.path())
+        .envs([
+            ("GIT_DIR", "/nonexistent"),
+            ("GIT_OBJECT_DIRECTORY", "/nonexistent"),
+            ("GIT_SSH_COMMAND", "false"),
+        ])
+        .envs([
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "protocol.allow"),
+            ("GIT_CONFIG_VALUE_0", "never"),
+        ])
+        .envs([("GIT_PROTOCOL", "version=0"), ("GIT_TRACE", "1"), ("SSH_AUTH_SOCK", "/nonexistent")]);
+    let output = again.output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("2 passed"), "{printed}");
+}
+
+#[test]
 fn a_mirror_that_is_fetched_into_often_stays_small() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let bare = work.publish(root.path(), "fleet.git");

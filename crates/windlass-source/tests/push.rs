@@ -102,6 +102,25 @@ fn a_branch_is_pushed_over_https() {
 }
 
 #[test]
+fn a_mirror_that_was_pruned_still_knows_which_branch_is_ours() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let bare = work.publish(root.path(), "fleet.git");
+    let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
+    let base = scratch.fetch(&remote).unwrap().commit;
+    push(&scratch, &remote, &base, &[("a", "1\n")]).unwrap();
+    let before = scratch.packs().len();
+    let mut latest = base;
+    for version in 0..40 {
+        work.commit("kept.txt", &format!("{version}\n"));
+        work.push(&bare, "main");
+        latest = scratch.fetch(&remote).unwrap().commit;
+    }
+    assert!(scratch.packs().len() < before + 80, "it was pruned");
+    push(&scratch, &remote, &latest, &[("a", "2\n")]).unwrap();
+    assert_eq!((content(&work, &bare, "a"), content(&work, &bare, "kept.txt")), ("2".into(), "39".into()));
+}
+
+#[test]
 fn paths_that_lead_elsewhere_are_not_pushed() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let remote = Remote::file(&work.publish(root.path(), "fleet.git"));

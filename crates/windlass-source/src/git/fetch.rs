@@ -16,9 +16,9 @@ use gix::remote::{Direction, ref_map};
 
 use super::commit::CommitId;
 use super::connect::Line;
-use super::error::{Attempt, FetchError, Problem, of_gix, of_io};
+use super::error::{Attempt, FetchError, Problem, chain, of_gix, of_io};
 use super::limits::{Bounds, Limits, watched};
-use super::mirror::{Held, Mirror, TIP};
+use super::mirror::{Held, Mirror, MirrorError, TIP};
 use super::progress::ObjectCount;
 use crate::remote::{Branch, Credential, HostKeys, RemoteUrl};
 
@@ -103,7 +103,9 @@ struct Received {
 }
 
 impl Mirror {
-    /// Brings the tip of a branch into the mirror. On failure the mirror is as it was.
+    /// Brings the tip of a branch into the mirror. A fetch that fails leaves the tip that was held. One fetch at a time.
+    ///
+    /// The limits hold for each conversation; a rewrite that is too large, or a damaged mirror, makes a second one.
     pub fn fetch(&self, options: &FetchOptions<'_>) -> Result<Fetched, FetchError> {
         let held = self.held();
         let attempt = if held.is_some() { Attempt::Fetch } else { Attempt::Clone };
@@ -115,8 +117,7 @@ impl Mirror {
     }
 
     fn fetch_since(&self, held: Option<Held>, options: &FetchOptions<'_>) -> Result<Fetched, Problem> {
-        let local =
-            |error: super::mirror::MirrorError| Problem::Local { reason: super::error::chain(&error) };
+        let local = |error: MirrorError| Problem::Local { reason: chain(&error) };
         self.sweep().map_err(|error| of_io("clearing away an earlier fetch", &error))?;
         let origin = format!("{}\n{}\n", options.url, options.branch);
         let Some(held) = held else {
@@ -126,6 +127,7 @@ impl Mirror {
             let received = self.receive(Reach::Tip, None, options)?;
             return self.first(received, &origin);
         };
+        self.prune(&held.commit, options.limits)?;
         if held.origin != origin {
             let received = self.receive(Reach::Tip, held.commit.object(), options)?;
             return self.first(received, &origin);
@@ -140,7 +142,7 @@ impl Mirror {
             }
             other => other?,
         };
-        self.settle(&held, received, options)
+        self.settle(&held, received)
     }
 
     fn first(&self, received: Received, origin: &str) -> Result<Fetched, Problem> {
@@ -154,20 +156,12 @@ impl Mirror {
         })
     }
 
-    fn settle(
-        &self,
-        held: &Held,
-        received: Received,
-        options: &FetchOptions<'_>,
-    ) -> Result<Fetched, Problem> {
+    fn settle(&self, held: &Held, received: Received) -> Result<Fetched, Problem> {
+        // A mirror that was made anew has forgotten it.
         self.write_origin(&held.origin).map_err(|error| of_io("writing to the mirror", &error))?;
         let movement = self.movement(held, received.tip)?;
-        let commit = CommitId::of(&received.tip);
-        if movement != Movement::Unchanged {
-            self.prune(&commit, options.limits)?;
-        }
         Ok(Fetched {
-            commit,
+            commit: CommitId::of(&received.tip),
             previous: Some(held.commit.clone()),
             movement,
             new_host_keys: received.learned,

@@ -14,6 +14,8 @@ use crate::remote::PathPrefix;
 
 /// The branch of the mirror that is what was fetched last, whatever the remote calls it.
 pub(super) const TIP: &str = "refs/heads/tip";
+/// Below this: what was pushed from here last, by branch.
+pub(super) const PUSHED: &str = "refs/windlass/pushed/";
 /// Beside the repository's own files: which remote and branch the tip is from.
 const ORIGIN_FILE: &str = "windlass-origin";
 /// An object that is larger once it is inflated is not read into memory.

@@ -1,6 +1,6 @@
 //! Keeping a mirror small: nothing of a fetch that broke off stays, and history that nobody will ask for goes.
 //!
-//! Every fetch adds a pack. When they are many or large, the objects of the tip are written once more by themselves and
+//! Every fetch adds a pack. When they are many or large, the objects of the tip (and of pushed branches) are written once more by themselves and
 //! the packs are thrown away. In between everything is there twice, so a crash loses nothing.
 
 use std::collections::BTreeSet;
@@ -13,16 +13,24 @@ use gix::objs::{FindExt as _, Write as _};
 use super::commit::CommitId;
 use super::error::{Problem, of_io};
 use super::limits::Limits;
-use super::mirror::{Mirror, TIP, absent_is_fine};
+use super::mirror::{Mirror, PUSHED, TIP, absent_is_fine};
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Looking for an object goes through every pack.
 const MAX_PACKS: usize = 32;
+/// A process that is killed leaves its locks, and the next one would wait for them for ever.
+const LOCKS: [&str; 5] =
+    ["refs/heads/tip.lock", "shallow.lock", "HEAD.lock", "config.lock", "packed-refs.lock"];
 
 impl Mirror {
     /// Removes what a fetch that was killed left behind, and ways out of the mirror that are not ours.
     pub(super) fn sweep(&self) -> io::Result<()> {
         let objects = self.directory().join("objects");
         fs::remove_file(objects.join("info/alternates")).or_else(absent_is_fine)?;
+        for lock in LOCKS {
+            fs::remove_file(self.directory().join(lock)).or_else(absent_is_fine)?;
+        }
         for path in files_in(&objects.join("pack"))? {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let extension = path.extension().and_then(|extension| extension.to_str());
@@ -65,19 +73,24 @@ impl Mirror {
         self.keep_only(tip).map_err(|error| Problem::Local { reason: format!("pruning the mirror: {error}") })
     }
 
-    /// Leaves nothing but one commit and its files.
-    pub(super) fn keep_only(&self, tip: &CommitId) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// Leaves nothing but one commit and those that were pushed, with their files.
+    fn keep_only(&self, tip: &CommitId) -> Result<(), Cause> {
         let repository = self.open()?;
-        let tip = tip.object().ok_or("not an id")?;
+        let mut commits = pushed_commits(&repository)?;
+        commits.insert(tip.object().ok_or("not an id")?);
         let objects = self.directory().join("objects");
         let loose = gix::odb::loose::Store::at(objects.clone(), repository.object_hash());
-        let kept = reachable(&repository, tip)?;
+        let mut kept = BTreeSet::new();
+        for commit in &commits {
+            kept.extend(reachable(&repository, *commit)?);
+        }
         let mut buffer = Vec::new();
         for id in &kept {
             let object = repository.objects.find(id, &mut buffer)?;
             loose.write_buf(object.kind, object.data)?;
         }
-        fs::write(repository.shallow_file()?, format!("{tip}\n"))?;
+        let boundary: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
+        fs::write(repository.shallow_file()?, boundary)?;
         for path in files_in(&objects.join("pack"))? {
             fs::remove_file(&path).or_else(absent_is_fine)?;
         }
@@ -86,11 +99,17 @@ impl Mirror {
     }
 }
 
+/// The commits of branches that were pushed from here.
+fn pushed_commits(repository: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>, Cause> {
+    let mut commits = BTreeSet::new();
+    for reference in repository.references()?.prefixed(PUSHED)? {
+        commits.extend(reference?.try_id().map(gix::Id::detach));
+    }
+    Ok(commits)
+}
+
 /// A commit, its trees and its files, without history and submodules.
-fn reachable(
-    repository: &gix::Repository,
-    commit: gix::ObjectId,
-) -> Result<BTreeSet<gix::ObjectId>, Box<dyn std::error::Error + Send + Sync>> {
+fn reachable(repository: &gix::Repository, commit: gix::ObjectId) -> Result<BTreeSet<gix::ObjectId>, Cause> {
     let root = repository.find_commit(commit)?.tree_id()?.detach();
     let mut found = BTreeSet::from([commit, root]);
     let mut trees = vec![root];

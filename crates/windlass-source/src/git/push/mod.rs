@@ -19,7 +19,7 @@ use super::commit::CommitId;
 use super::error::{Problem, of_io, quoted};
 use super::fetch::FetchOptions;
 use super::limits::{Bounds, watched};
-use super::mirror::Mirror;
+use super::mirror::{Mirror, PUSHED};
 use super::process::{Ended, Outcome, Talk};
 use super::ssh::Login;
 use crate::remote::{Branch, PathPrefix, RemoteUrl};
@@ -258,7 +258,7 @@ fn hide_user(text: &str, url: &RemoteUrl) -> String {
 }
 
 fn pushed_reference(branch: &Branch) -> String {
-    format!("refs/windlass/pushed/{branch}")
+    format!("{PUSHED}{branch}")
 }
 
 /// Names go into a line of the commit that `<`, `>` and line ends structure.
