@@ -1,1 +1,20 @@
 //! The control plane: loops, HTTP and authentication.
+//!
+//! Loops are load → decide → save: they read rows, call a core function, and write in one transaction. They take no
+//! input but rows; a timer or a nudge wakes them, and running one twice changes nothing. Requests write rows and nudge.
+
+mod apply;
+mod clock;
+mod config;
+mod crash;
+mod drift;
+mod gatekeeper;
+mod loops;
+mod offer;
+mod server;
+mod sync;
+mod tell;
+mod world;
+
+pub use config::{Config, Rhythm};
+pub use crash::CRASH_POINTS;

@@ -1,13 +1,18 @@
 //! What all parts of a server share.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
+
+/// How long a loop waits after the database failed, before it tries again.
+const RETRY: Duration = Duration::from_secs(2);
 
 /// A running server, shared by its loops and requests.
 #[derive(Clone, Debug)]
@@ -23,6 +28,7 @@ struct Inner {
     written: watch::Sender<u64>,
     stopping: watch::Sender<bool>,
     interrupt: AtomicBool,
+    troubles: Mutex<BTreeMap<&'static str, String>>,
     holder: String,
     session_key: windlass_core::redacted::Redacted<Vec<u8>>,
 }
@@ -51,6 +57,7 @@ impl Server {
             written: watch::Sender::new(0),
             stopping: watch::Sender::new(false),
             interrupt: AtomicBool::new(false),
+            troubles: Mutex::default(),
             holder: windlass_store::new_id(),
             session_key,
         };
@@ -114,5 +121,25 @@ impl Server {
     /// Where the mirror of a repository is.
     pub(crate) fn mirror_directory(&self, repository_id: &str) -> PathBuf {
         self.inner.config.data_dir.join("mirrors").join(repository_id)
+    }
+
+    /// Notes that a part cannot do its work, and returns how long it should wait before it tries again. Nothing is
+    /// lost by it: what was not saved is found again.
+    pub(crate) fn report_trouble(&self, part: &'static str, error: &StoreError) -> Duration {
+        if !matches!(error, StoreError::LeaseLost { .. } | StoreError::Busy(_)) {
+            tracing::error!(part, %error, "the database failed");
+            self.troubles().insert(part, error.to_string());
+        }
+        RETRY
+    }
+
+    /// Notes that a part does its work.
+    pub(crate) fn clear_trouble(&self, part: &'static str) {
+        self.troubles().remove(part);
+    }
+
+    /// What is wrong, by part.
+    pub(crate) fn troubles(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
+        self.inner.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
