@@ -103,8 +103,9 @@ mod tests {
 
     fn find(wanted: Option<(&str, Option<&str>)>, live: Option<(&str, Owner)>) -> Option<(Action, Origin)> {
         let key = ResourceKey::new(Kind::Node, "n");
-        let wanted = wanted
-            .map(|(text, settled)| (key.clone(), Wanted { digest: digest(text), settled: settled.map(digest) }));
+        let wanted = wanted.map(|(text, settled)| {
+            (key.clone(), Wanted { digest: digest(text), settled: settled.map(digest) })
+        });
         let live = live.map(|(text, owner)| (key.clone(), Present { digest: digest(text), owner }));
         let ours = Owner::Repository("ours".to_owned());
         let found = differences(&wanted.into_iter().collect(), &live.into_iter().collect(), &ours);
@@ -117,10 +118,16 @@ mod tests {
         let theirs = || Owner::Repository("theirs".to_owned());
         assert_eq!(find(Some(("a", None)), None), Some((Action::Create, Origin::Pending)));
         assert_eq!(find(Some(("a", Some("a"))), Some(("a", ours()))), None);
-        assert_eq!(find(Some(("b", Some("a"))), Some(("a", ours()))), Some((Action::Update, Origin::Pending)));
+        assert_eq!(
+            find(Some(("b", Some("a"))), Some(("a", ours()))),
+            Some((Action::Update, Origin::Pending))
+        );
         assert_eq!(find(Some(("a", Some("a"))), Some(("x", ours()))), Some((Action::Update, Origin::ByHand)));
         assert_eq!(find(Some(("a", Some("a"))), None), Some((Action::Create, Origin::ByHand)));
-        assert_eq!(find(Some(("a", None)), Some(("x", Owner::Nobody))), Some((Action::Update, Origin::Pending)));
+        assert_eq!(
+            find(Some(("a", None)), Some(("x", Owner::Nobody))),
+            Some((Action::Update, Origin::Pending))
+        );
         assert_eq!(find(Some(("a", Some("a"))), Some(("x", theirs()))), None);
         assert_eq!(find(None, Some(("x", ours()))), Some((Action::Destroy, Origin::Pending)));
     }

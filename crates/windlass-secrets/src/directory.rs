@@ -59,7 +59,8 @@ fn read_files(directory: &Path) -> std::io::Result<Fields> {
     let mut fields = Fields::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        let Some(name) = entry.file_name().to_str().filter(|name| !name.starts_with('.')).map(str::to_owned) else {
+        let Some(name) = entry.file_name().to_str().filter(|name| !name.starts_with('.')).map(str::to_owned)
+        else {
             continue;
         };
         if entry.path().is_file() {

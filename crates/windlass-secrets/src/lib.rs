@@ -59,7 +59,9 @@ impl SecretError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            SecretError::NotConfigured { .. } => "start the server with --credentials-dir, or remove the path",
+            SecretError::NotConfigured { .. } => {
+                "start the server with --credentials-dir, or remove the path"
+            }
             SecretError::BadPath { .. } => "paths are relative, with `/` between parts and no `..`",
             SecretError::Missing { .. } => "put it there, or correct the repository's vault_credential_path",
             SecretError::Unreadable { .. } => {

@@ -140,7 +140,15 @@ async fn sense(server: &Server, account_id: &str, repository_id: &str) -> Result
         if !found.drifted().any(|difference| difference.key == drift.key) {
             writing.drift_remove(repository_id, &drift.key).await?;
             let message = format!("{} is as git says again, or accepted", drift.key);
-            writing.event(drift_event("gitops.drift_resolved", Severity::Low, &repository, &drift.key, message, json!({}), now));
+            writing.event(drift_event(
+                "gitops.drift_resolved",
+                Severity::Low,
+                &repository,
+                &drift.key,
+                message,
+                json!({}),
+                now,
+            ));
         }
     }
     server.commit(writing).await

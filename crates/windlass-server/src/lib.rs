@@ -4,13 +4,16 @@
 //! input but rows; a timer or a nudge wakes them, and running one twice changes nothing. Requests write rows and nudge.
 
 mod apply;
+mod auth;
 mod clock;
 mod config;
 mod crash;
+mod decide;
 mod drift;
 mod gatekeeper;
 mod loops;
 mod offer;
+mod payload;
 mod server;
 mod sync;
 mod tell;

@@ -187,7 +187,9 @@ pub(crate) fn granted(judgement: &Judgement) -> Option<Grant> {
         GrantedBy::Policy { notify: Notify::Yes } => {
             Grant { by: format!("policy {rule}"), severity: Severity::Medium }
         }
-        GrantedBy::Policy { notify: Notify::No } => Grant { by: format!("policy {rule}"), severity: Severity::Low },
+        GrantedBy::Policy { notify: Notify::No } => {
+            Grant { by: format!("policy {rule}"), severity: Severity::Low }
+        }
         GrantedBy::AutoApply => Grant { by: "auto_apply".to_owned(), severity: Severity::Low },
         GrantedBy::People(people) => Grant { by: people.join(", "), severity: Severity::Low },
     })

@@ -31,7 +31,9 @@ pub(crate) fn proposal_event(
     };
     let severity = match (status, proposal.change.action()) {
         (Status::Failed, _) => Severity::High,
-        (Status::PendingApproval | Status::Applied, Action::Destroy) | (Status::Expired, _) => Severity::Medium,
+        (Status::PendingApproval | Status::Applied, Action::Destroy) | (Status::Expired, _) => {
+            Severity::Medium
+        }
         _ => Severity::Low,
     };
     let what = format!("{} {}", proposal.change.action(), proposal.change.key);
@@ -155,7 +157,13 @@ impl ResourceChange<'_> {
 }
 
 /// An audit entry about something that is not a resource.
-pub(crate) fn entry(actor: &Actor, action: &'static str, target: (&str, &str), detail: Value, now: Timestamp) -> AuditEntry {
+pub(crate) fn entry(
+    actor: &Actor,
+    action: &'static str,
+    target: (&str, &str),
+    detail: Value,
+    now: Timestamp,
+) -> AuditEntry {
     AuditEntry {
         actor: actor.clone(),
         action,

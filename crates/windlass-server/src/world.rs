@@ -150,7 +150,13 @@ impl World {
     }
 
     /// Notes that a resource became something, or came to be.
-    pub(crate) fn put(&mut self, key: &ResourceKey, before: Option<&Spec>, spec: &Spec, owner_id: Option<String>) {
+    pub(crate) fn put(
+        &mut self,
+        key: &ResourceKey,
+        before: Option<&Spec>,
+        spec: &Spec,
+        owner_id: Option<String>,
+    ) {
         if let Some(before) = before {
             self.unrefer(key, before);
         }

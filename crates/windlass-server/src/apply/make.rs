@@ -32,7 +32,8 @@ pub(super) async fn make(server: &Server, account_id: &str, ids: &[String]) -> R
     let mut writing = server.store().write_account(account_id).await?;
     let mut group = Vec::with_capacity(ids.len());
     for id in ids {
-        group.extend(writing.proposal(account_id, id).await?.filter(|found| found.status == Status::Applying));
+        group
+            .extend(writing.proposal(account_id, id).await?.filter(|found| found.status == Status::Applying));
     }
     let mut world = World::load(&mut writing, account_id, destroys_of(&group)).await?;
     for proposal in &group {
@@ -40,7 +41,9 @@ pub(super) async fn make(server: &Server, account_id: &str, ids: &[String]) -> R
         match make_one(&mut writing, &mut world, proposal, now).await {
             Ok(()) => writing.keep(mark).await?,
             // These are not this resource's fault: nothing of the group is kept, and it is tried again.
-            Err(error @ (StoreError::DiskFull(_) | StoreError::ReadOnly(_) | StoreError::Busy(_))) => return Err(error),
+            Err(error @ (StoreError::DiskFull(_) | StoreError::ReadOnly(_) | StoreError::Busy(_))) => {
+                return Err(error);
+            }
             Err(error) => {
                 writing.undo(mark).await?;
                 fail(&mut writing, proposal, &error, now).await?;
@@ -67,7 +70,10 @@ async fn make_one(
             metrics::counter!("windlass_proposals_applied_total").increment(1);
             Ok(())
         }
-        Made::ByHand => end(writing, proposal, Status::AppliedManually, Some("someone made this change by hand"), now).await,
+        Made::ByHand => {
+            end(writing, proposal, Status::AppliedManually, Some("someone made this change by hand"), now)
+                .await
+        }
         Made::Moved(reason) => end(writing, proposal, Status::Superseded, Some(reason), now).await,
         Made::Blocked(reasons) => {
             writing.proposal_move(&proposal.id, &plain_move(Status::Applying, Status::Approved, now)).await?;
@@ -89,7 +95,11 @@ async fn try_one(
     let is_ours = owner.is_none_or(|owner| owner == proposal.repository_id);
     if live != change.base || !is_ours {
         let is_done = live == change.desired && (live.is_none() || owner == Some(&proposal.repository_id));
-        return Ok(if is_done { Made::ByHand } else { Made::Moved("the live state moved since this was approved") });
+        return Ok(if is_done {
+            Made::ByHand
+        } else {
+            Made::Moved("the live state moved since this was approved")
+        });
     }
     let reasons = blockers(&change, world);
     if !reasons.is_empty() {
@@ -130,7 +140,11 @@ async fn try_one(
 }
 
 /// What was edited before approval is meant to differ from git, until either moves.
-async fn remember_edit(writing: &mut AccountWriting, proposal: &Proposal, now: Timestamp) -> Result<(), StoreError> {
+async fn remember_edit(
+    writing: &mut AccountWriting,
+    proposal: &Proposal,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let Some(edit) = &proposal.edit else {
         writing.acceptance_remove(&proposal.repository_id, &proposal.change.key).await?;
         return Ok(());

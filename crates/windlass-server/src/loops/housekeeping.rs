@@ -75,7 +75,14 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
             at: now,
         };
         if writing.proposal_move(&id, &moved).await? {
-            let event = tell::proposal_event(&proposal, &proposal.run_id, Status::Expired, "windlass", Some(reason), now);
+            let event = tell::proposal_event(
+                &proposal,
+                &proposal.run_id,
+                Status::Expired,
+                "windlass",
+                Some(reason),
+                now,
+            );
             writing.event(event);
             let entry = tell::entry(&Actor::windlass(), "proposal.expire", ("proposal", &id), json!({}), now);
             writing.audit(entry);

@@ -37,7 +37,11 @@ pub(super) fn decide(
 }
 
 /// The acceptance of exactly this difference, if it still holds.
-fn acceptance_of<'a>(change: &Change, acceptances: &'a [Acceptance], now: Timestamp) -> Option<&'a Acceptance> {
+fn acceptance_of<'a>(
+    change: &Change,
+    acceptances: &'a [Acceptance],
+    now: Timestamp,
+) -> Option<&'a Acceptance> {
     acceptances.iter().find(|acceptance| {
         acceptance.key == change.key
             && acceptance.desired == change.desired
@@ -48,15 +52,18 @@ fn acceptance_of<'a>(change: &Change, acceptances: &'a [Acceptance], now: Timest
 
 /// Differences that are not offered, as a run shows them.
 pub(super) fn skipped(decided: &Decided, held_back: &[usize]) -> Vec<Value> {
-    let told = |action: String, kind: &str, name: &str, reason: &str| {
-        json!({"proposal_id": null, "action": action, "kind": kind, "name": name, "reason": reason, "at": null})
-    };
+    let told = |action: String, kind: &str, name: &str, reason: &str| json!({"proposal_id": null, "action": action, "kind": kind, "name": name, "reason": reason, "at": null});
     let refused = decided.plan.refusals.iter().map(|refusal| {
         let key = &refusal.resource;
         told(format!("destroy_{}", key.kind), key.kind.slug(), &key.name, &refusal.reason)
     });
     let accepted = decided.accepted.iter().map(|(change, reason)| {
-        told(format!("{}_{}", change.action(), change.key.kind), change.key.kind.slug(), &change.key.name, reason)
+        told(
+            format!("{}_{}", change.action(), change.key.kind),
+            change.key.kind.slug(),
+            &change.key.name,
+            reason,
+        )
     });
     let held = held_back.iter().map(|position| {
         let step = &decided.plan.steps[*position];

@@ -32,7 +32,8 @@ impl FetchPlan {
     pub(crate) fn of(repository: &Repository, server: &Server) -> Result<FetchPlan, RunError> {
         let config = server.config();
         let mut plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
-        plan.credential = load_credential(&config.credentials, repository.credential_path.as_deref(), &plan.url)?;
+        plan.credential =
+            load_credential(&config.credentials, repository.credential_path.as_deref(), &plan.url)?;
         Ok(plan)
     }
 
@@ -48,16 +49,13 @@ impl FetchPlan {
             .map_err(|error| run_error("branch", error.to_string(), error.help()))?;
         let prefix = PathPrefix::parse(&repository.path_prefix)
             .map_err(|error| run_error("path-prefix", error.to_string(), error.help()))?;
-        let host_keys = repository
-            .host_keys
-            .as_deref()
-            .map(HostKeys::parse)
-            .transpose()
-            .map_err(|error| run_error("host-keys", error.to_string(), "forget the pinned keys to pin them anew"))?;
-        let signers =
-            repository.signers.as_deref().map(Signers::parse).transpose().map_err(|error| {
-                run_error("allowed-signers", error.to_string(), "correct the repository's allowed_signers")
+        let host_keys =
+            repository.host_keys.as_deref().map(HostKeys::parse).transpose().map_err(|error| {
+                run_error("host-keys", error.to_string(), "forget the pinned keys to pin them anew")
             })?;
+        let signers = repository.signers.as_deref().map(Signers::parse).transpose().map_err(|error| {
+            run_error("allowed-signers", error.to_string(), "correct the repository's allowed_signers")
+        })?;
         Ok(FetchPlan {
             url,
             branch,
@@ -71,7 +69,11 @@ impl FetchPlan {
     }
 
     /// Fetches into a mirror. Blocks.
-    pub(crate) fn fetch(&self, mirror: &Mirror, server: &Server) -> Result<Fetched, windlass_source::FetchError> {
+    pub(crate) fn fetch(
+        &self,
+        mirror: &Mirror,
+        server: &Server,
+    ) -> Result<Fetched, windlass_source::FetchError> {
         mirror.fetch(&self.options(server))
     }
 
@@ -127,10 +129,9 @@ fn credential_of(scheme: Scheme, fields: &Fields) -> Credential {
             let known_hosts = fields.get("known_hosts").map(|known| known.expose().clone());
             Credential::SshKey { key, known_hosts }
         }
-        Scheme::Https | Scheme::Http => Credential::Basic {
-            username: field("username").expose().clone(),
-            password: field("password"),
-        },
+        Scheme::Https | Scheme::Http => {
+            Credential::Basic { username: field("username").expose().clone(), password: field("password") }
+        }
         Scheme::File => Credential::None,
     }
 }

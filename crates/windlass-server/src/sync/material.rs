@@ -86,7 +86,8 @@ impl Material {
             None => remarks
                 .into_iter()
                 .map(|remark| {
-                    Diagnostic::without_place(remark.code, remark.key.to_string(), remark.message).help(remark.help)
+                    Diagnostic::without_place(remark.code, remark.key.to_string(), remark.message)
+                        .help(remark.help)
                 })
                 .collect(),
         };
@@ -107,9 +108,7 @@ impl Material {
                 }
                 places
             }
-            None => {
-                keys.iter().map(|key| Some((self.files.get(key.kind, &key.name)?.clone(), 0))).collect()
-            }
+            None => keys.iter().map(|key| Some((self.files.get(key.kind, &key.name)?.clone(), 0))).collect(),
         }
     }
 
@@ -135,4 +134,3 @@ fn name_files(problems: &mut [Diagnostic], prefix: &str) {
         problem.file.insert_str(0, prefix);
     }
 }
-

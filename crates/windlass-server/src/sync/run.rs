@@ -257,9 +257,10 @@ fn note_commit(run: &mut Run, brought: &Brought) {
 /// Reads the fleet on a thread that may block.
 async fn read(brought: Brought, plan: FetchPlan, context: Context) -> Gathered {
     let task = tokio::task::spawn_blocking(move || {
-        let tree = brought.mirror.tree(&brought.fetched.commit, &plan.prefix).map_err(|error| {
-            run_error("local", told(&error), "check the server's data directory")
-        })?;
+        let tree = brought
+            .mirror
+            .tree(&brought.fetched.commit, &plan.prefix)
+            .map_err(|error| run_error("local", told(&error), "check the server's data directory"))?;
         Ok(Material::read(&tree, &context, plan.prefix.as_str()))
     });
     let material = match task.await {

@@ -185,12 +185,19 @@ async fn close(
             at: now,
         };
         if writing.proposal_move(&closing.id, &moved).await? {
-            let event =
-                tell::proposal_event(&proposal, &run.id, closing.status, "windlass", Some(closing.reason), now);
+            let event = tell::proposal_event(
+                &proposal,
+                &run.id,
+                closing.status,
+                "windlass",
+                Some(closing.reason),
+                now,
+            );
             writing.event(event);
             let detail = json!({"run_id": run.id, "reason": closing.reason});
             let actor = windlass_store::Actor::windlass();
-            let action = if closing.status == Status::Superseded { "proposal.supersede" } else { "proposal.withdraw" };
+            let action =
+                if closing.status == Status::Superseded { "proposal.supersede" } else { "proposal.withdraw" };
             writing.audit(tell::entry(&actor, action, ("proposal", &closing.id), detail, now));
             apply::settle_runs_of(writing, &closing.id, Some(&run.id), now).await?;
         }
