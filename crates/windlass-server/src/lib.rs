@@ -11,13 +11,16 @@ mod crash;
 mod decide;
 mod drift;
 mod gatekeeper;
+mod http;
 mod loops;
 mod offer;
 mod payload;
 mod server;
+mod start;
 mod sync;
 mod tell;
 mod world;
 
 pub use config::{Config, Rhythm};
 pub use crash::CRASH_POINTS;
+pub use start::{FirstLogin, Running, StartError, start};

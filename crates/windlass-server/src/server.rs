@@ -16,7 +16,7 @@ const RETRY: Duration = Duration::from_secs(2);
 
 /// A running server, shared by its loops and requests.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub(crate) struct Server {
     inner: Arc<Inner>,
 }
 

@@ -6,8 +6,6 @@ mod password;
 mod secret;
 
 pub(crate) use identity::{AuthError, Identity, identify};
-pub(crate) use login::{LoginError, SignedIn, login};
+pub(crate) use login::{LoginError, login};
 pub(crate) use password::{check_strength, hash_password, one_time_password, verify_password};
-pub(crate) use secret::{TOKEN_PREFIX, hash_of_secret, new_token_secret};
-
-pub(crate) use secret::new_session_key;
+pub(crate) use secret::{hash_of_secret, new_session_key, new_token_secret};
