@@ -79,3 +79,8 @@ impl Config {
         }
     }
 }
+
+/// Credentials kept in files below a directory.
+pub fn credentials_in(directory: &std::path::Path) -> Credentials {
+    Credentials::Directory(windlass_secrets::Directory::new(directory))
+}

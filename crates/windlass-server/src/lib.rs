@@ -21,6 +21,8 @@ mod sync;
 mod tell;
 mod world;
 
-pub use config::{Config, Rhythm};
+pub use config::{Config, Rhythm, credentials_in};
 pub use crash::CRASH_POINTS;
+pub use windlass_source::Insecure;
+
 pub use start::{FirstLogin, Running, StartError, start};

@@ -41,6 +41,11 @@ fn main() -> ExitCode {
 
 fn run(command: Command, terminal: &Terminal) -> Result<Exit, CommandError> {
     match command {
+        Command::Demo(options) => commands::demo::run(&options),
+        Command::Serve(options) => commands::serve::run(&options),
+        Command::Backup(options) => commands::operate::backup(&options),
+        Command::Restore(options) => commands::operate::restore(&options),
+        Command::Doctor(options) => commands::operate::doctor(&options),
         Command::Validate(options) => commands::validate::run(&options, terminal),
         Command::Plan(options) => commands::plan::run(&options, terminal),
         Command::Fmt(options) => commands::fmt::run(&options, terminal),
