@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::code::Code;
+use crate::gate::Policy;
 use crate::manifest::FleetFile;
 use crate::resource::Kind;
 use crate::shape::{ChoiceDescription, Description, FieldDescription, Record, RecordDescription, nearest};
@@ -40,10 +41,11 @@ pub struct UnknownTopic {
     pub known: Vec<String>,
 }
 
-/// The names of everything that can be explained at the top: `fleet` and the kinds.
+/// The names of everything that can be explained at the top: `fleet`, the kinds and `policy`.
 pub fn topics() -> Vec<(&'static str, String)> {
     let kinds = Kind::ALL.iter().map(|kind| (kind.slug(), kind.description().text()));
-    std::iter::once(("fleet", FleetFile::description().text())).chain(kinds).collect()
+    let fleet = ("fleet", FleetFile::description().text());
+    std::iter::once(fleet).chain(kinds).chain([("policy", Policy::description().text())]).collect()
 }
 
 /// Looks up `fleet`, a kind (`node`, `nodes`), a field (`node.labels`, `bundle.rollout.waves`) or a code.
@@ -72,6 +74,7 @@ pub fn explain(asked: &str) -> Result<Topic, UnknownTopic> {
 fn record_named(word: &str) -> Option<RecordDescription> {
     match word {
         "fleet" | "fleet.yaml" => Some(FleetFile::description()),
+        "policy" => Some(Policy::description()),
         _ => Kind::from_word(word).map(Kind::description),
     }
 }
@@ -128,6 +131,7 @@ mod tests {
             "nodes",
             "node.labels",
             "bundle.rollout.waves.name",
+            "policy.rules.windows.timezone",
             "fleet.sdwan.networks.peers.host",
         ] {
             let found = explain(asked);
@@ -144,7 +148,7 @@ mod tests {
 
     #[test]
     fn every_field_of_every_record_is_documented_with_an_example_that_is_yaml() {
-        let mut stack = vec![FleetFile::description()];
+        let mut stack = vec![FleetFile::description(), Policy::description()];
         stack.extend(Kind::ALL.iter().map(|kind| kind.description()));
         while let Some(record) = stack.pop() {
             assert!(!record.text().is_empty(), "{}", record.name);

@@ -17,6 +17,7 @@ pub mod desired;
 pub mod diagnostic;
 pub mod diff;
 pub mod digest;
+pub mod drift;
 pub mod explain;
 pub mod export;
 pub mod gate;

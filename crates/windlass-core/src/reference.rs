@@ -1,21 +1,31 @@
-//! The generated reference: one page for fleet.yaml, one for the codes. Golden-tested, so it is never out of date.
+//! The generated reference: one page for fleet.yaml, one for policies, one for the codes. Golden-tested, so it is never out of date.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::code::{Code, Severity};
 use crate::explain::{choices, default_text};
+use crate::gate::Policy;
 use crate::manifest::FleetFile;
 use crate::shape::{FieldDescription, Record, RecordDescription};
 
 /// Every section and field of fleet.yaml.
 pub fn fleet_page() -> String {
-    let mut page = String::from(
-        "# fleet.yaml\n\nGenerated from the types that read the file; `windlass explain` prints the same.\n\
+    record_page("fleet.yaml", FleetFile::description())
+}
+
+/// Every field of a policy.
+pub fn policy_page() -> String {
+    record_page("Approval policy", Policy::description())
+}
+
+fn record_page(root: &str, record: RecordDescription) -> String {
+    let mut page = format!(
+        "# {root}\n\nGenerated from the types that read the file; `windlass explain` prints the same.\n\
          Unknown keys are errors everywhere. A field with a default may be left out or left empty.\n",
     );
     let mut written = BTreeSet::new();
-    let mut waiting = vec![("fleet.yaml".to_owned(), FleetFile::description())];
+    let mut waiting = vec![(root.to_owned(), record)];
     while let Some((title, record)) = waiting.pop() {
         if !written.insert((title.clone(), record.name)) {
             continue;
@@ -25,7 +35,7 @@ pub fn fleet_page() -> String {
         for field in record.fields.iter().rev() {
             if let Some(inner) = (field.shape)().record() {
                 let title = match title.as_str() {
-                    "fleet.yaml" => field.name.to_owned(),
+                    outer if outer == root => field.name.to_owned(),
                     outer => format!("{outer}.{}", field.name),
                 };
                 waiting.push((title, inner.clone()));

@@ -1,23 +1,31 @@
-//! The JSON Schema of fleet.yaml, for editors, made from the same descriptions that reading uses.
+//! The JSON Schemas of fleet.yaml and of policies, for editors, made from the same descriptions that reading uses.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::gate::Policy;
 use crate::manifest::FleetFile;
 use crate::shape::{Description, FieldDescription, Record, RecordDescription, SectionDescription};
 
-/// The schema's name, which editors show.
-const SCHEMA_ID: &str = "urn:windlass:schema:fleet:1";
-
 /// The JSON Schema (2020-12) of fleet.yaml and of the files it includes.
 pub fn json_schema() -> Value {
+    root_schema(&FleetFile::description(), "urn:windlass:schema:fleet:1", "fleet.yaml, version 1")
+}
+
+/// The JSON Schema (2020-12) of a policy.
+pub fn policy_schema() -> Value {
+    root_schema(&Policy::description(), "urn:windlass:schema:policy:1", "approval policy, version 1")
+}
+
+/// The schema of a whole document, with its name and the title that editors show.
+fn root_schema(record: &RecordDescription, id: &str, title: &str) -> Value {
     let mut definitions = Definitions::default();
-    let mut root = definitions.record_schema(&FleetFile::description(), None);
+    let mut root = definitions.record_schema(record, None);
     let entries = Map::from_iter([
         ("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema")),
-        ("$id".to_owned(), json!(SCHEMA_ID)),
-        ("title".to_owned(), json!("fleet.yaml, version 1")),
+        ("$id".to_owned(), json!(id)),
+        ("title".to_owned(), json!(title)),
         ("$defs".to_owned(), Value::Object(definitions.schemas.into_iter().collect())),
     ]);
     if let Value::Object(map) = &mut root {

@@ -92,7 +92,7 @@ pub fn suspected_finding(span: Range<usize>, key: &str) -> Finding {
 }
 
 /// A text from a file without the secrets it is known to hold: private keys and the credentials of URLs.
-pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
+pub fn without_secrets(text: &str) -> Cow<'_, str> {
     if is_private_key(text) {
         return Cow::Borrowed(HIDDEN);
     }

@@ -1,1 +1,28 @@
 //! The control plane: loops, HTTP and authentication.
+//!
+//! Loops are load → decide → save: they read rows, call a core function, and write in one transaction. They take no
+//! input but rows; a timer or a nudge wakes them, and running one twice changes nothing. Requests write rows and nudge.
+
+mod apply;
+mod auth;
+mod clock;
+mod config;
+mod crash;
+mod decide;
+mod drift;
+mod gatekeeper;
+mod http;
+mod loops;
+mod offer;
+mod payload;
+mod server;
+mod start;
+mod sync;
+mod tell;
+mod world;
+
+pub use config::{Config, Rhythm, credentials_in};
+pub use crash::CRASH_POINTS;
+pub use windlass_source::Insecure;
+
+pub use start::{FirstLogin, Running, StartError, start};

@@ -1,18 +1,27 @@
 //! Where fleets come from.
 //!
 //! A [`Tree`] lists and reads files of one state of a repository: a directory on disk, or a git revision read straight
-//! from the object database, never checked out. [`read_fleet`] collects the files of a fleet from either. Symbolic
+//! from the object database, never checked out. A [`Mirror`] brings revisions from a remote. [`read_fleet`] collects the files of a fleet from either. Symbolic
 //! links and submodules are refused everywhere, and nothing larger than the limits is ever read into memory.
 
 mod directory;
 mod git;
 mod parallel;
 mod read;
+mod remote;
 
 pub use directory::Directory;
-pub use git::{GitError, GitTree};
+pub use git::{
+    Attempt, Author, Check, CheckResult, CommitId, CommitInfo, FetchError, FetchOptions, Fetched, GitError,
+    GitTree, Limits, Mirror, MirrorError, Movement, NewFile, Problem, Push, PushError, SignatureProblem,
+    SignedBy, Signers, SignersError, test_remote,
+};
 pub use parallel::read_ahead;
 pub use read::{FleetFiles, read_fleet};
+pub use remote::{
+    Branch, BranchError, Credential, HostKeys, HostKeysError, Insecure, PathPrefix, PathPrefixError,
+    RemoteUrl, RemoteUrlError, Scheme,
+};
 
 /// What stands at a path of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use windlass_core::diff::{Cause, Change};
 use windlass_core::digest::Digest;
+use windlass_core::gate::binding;
 use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
@@ -99,11 +100,7 @@ impl Proposal {
 
     /// What an approval binds to: the resource, the live state the change is made from and the content it is made to.
     pub fn content_digest(&self) -> Digest {
-        let text = |digest: Option<Digest>| digest.map(|digest| digest.to_string()).unwrap_or_default();
-        let key = self.change.key.to_string();
-        let cause = cause_slug(self.change.cause);
-        let (base, effective) = (text(self.change.base), text(self.effective_digest()));
-        Digest::of_parts([key.as_bytes(), cause.as_bytes(), base.as_bytes(), effective.as_bytes()])
+        binding(&self.change.key, self.change.base, self.effective_digest())
     }
 }
 

@@ -263,3 +263,40 @@ impl Writing {
         Ok(())
     }
 }
+
+impl Writing {
+    /// Notes that what was read of a repository is not what it would read now: its address or directory changed.
+    pub async fn repository_unread(&mut self, id: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE repositories SET good_commit = NULL WHERE id = $1";
+        self.connection.execute(sql, values![id]).await?;
+        Ok(())
+    }
+
+    /// Moves a repository to another account and leaves a twin that owns what it owned here and wants none of it.
+    pub async fn repository_leave(
+        &mut self,
+        repository: &Repository,
+        twin: &Repository,
+        account_id: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        for sql in [
+            "DELETE FROM desired WHERE repository_id = $1",
+            "DELETE FROM acceptances WHERE repository_id = $1",
+            "DELETE FROM drifts WHERE repository_id = $1",
+            "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
+        ] {
+            self.connection.execute(sql, values![&repository.id]).await?;
+        }
+        self.repository_add(twin).await?;
+        let sql = "UPDATE repositories SET good_run_id = $2, good_at = $3 WHERE id = $1";
+        self.connection.execute(sql, values![&twin.id, &repository.good_run_id, now]).await?;
+        let sql = "UPDATE resources SET owner_id = $2 WHERE owner_id = $1";
+        self.connection.execute(sql, values![&repository.id, &twin.id]).await?;
+        let sql = "UPDATE repositories SET account_id = $2, next_sync_at = $3, updated_at = $3, version = version + 1, \
+                   good_run_id = NULL, good_commit = NULL, good_at = NULL, last_status = 'pending', \
+                   last_error = NULL WHERE id = $1";
+        self.connection.execute(sql, values![&repository.id, account_id, now]).await?;
+        Ok(())
+    }
+}

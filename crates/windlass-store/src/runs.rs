@@ -18,6 +18,8 @@ pub enum Trigger {
     Request,
     /// The forge told of a push.
     Webhook,
+    /// Someone wants live to be what git last said; git is not asked again.
+    Revert,
 }
 
 impl Trigger {
@@ -27,11 +29,12 @@ impl Trigger {
             Trigger::Schedule => "schedule",
             Trigger::Request => "request",
             Trigger::Webhook => "webhook",
+            Trigger::Revert => "revert",
         }
     }
 
     fn from_slug(slug: &str) -> Option<Trigger> {
-        [Trigger::Schedule, Trigger::Request, Trigger::Webhook]
+        [Trigger::Schedule, Trigger::Request, Trigger::Webhook, Trigger::Revert]
             .into_iter()
             .find(|trigger| trigger.slug() == slug)
     }

@@ -1,5 +1,4 @@
-//! Fleets made up for tests and benchmarks, a world in which plans are only pretended to be applied, and servers to
-//! test against.
+//! Fleets made up for tests and benchmarks, a world in which plans are only pretended to be applied, and real servers.
 
 pub mod fleet;
 pub mod model;

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod gitops;
+pub(crate) mod operate;
 pub(crate) mod repository;
 pub(crate) mod resource;
 pub(crate) mod server;
@@ -62,6 +63,16 @@ impl Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show the whole loop on this machine: a server, a repository, a first sync.
+    Demo(operate::DemoOptions),
+    /// Run a server.
+    Serve(operate::ServeOptions),
+    /// Copy a server's embedded database while it runs.
+    Backup(operate::BackupOptions),
+    /// Put a backup in place of a stopped server's embedded database.
+    Restore(operate::RestoreOptions),
+    /// Check a server's data and surroundings.
+    Doctor(operate::DoctorOptions),
     /// Check fleets and tell every problem at once.
     Validate(ValidateOptions),
     /// Show what would change between two states of a fleet, in order.

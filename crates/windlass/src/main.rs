@@ -47,6 +47,11 @@ fn run(arguments: Arguments, terminal: &Terminal) -> Result<Exit, CommandError> 
             let help = "leave --server, --token, --account and --output away before it";
             Err(CommandError::usage("this command asks no server", help))
         }
+        Command::Demo(options) => commands::demo::run(&options),
+        Command::Serve(options) => commands::serve::run(&options),
+        Command::Backup(options) => commands::operate::backup(&options),
+        Command::Restore(options) => commands::operate::restore(&options),
+        Command::Doctor(options) => commands::operate::doctor(&options),
         Command::Validate(options) => commands::validate::run(&options, terminal),
         Command::Plan(options) => commands::plan::run(&options, terminal),
         Command::Fmt(options) => commands::fmt::run(&options, terminal),

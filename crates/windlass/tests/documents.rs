@@ -191,6 +191,27 @@ fn the_schema_is_a_json_schema_and_accepts_what_validate_accepts() {
 }
 
 #[test]
+fn the_policies_of_our_own_documentation_are_policies_for_the_reader_and_for_editors() {
+    let schema = windlass_core::schema::policy_schema();
+    assert!(jsonschema::meta::is_valid(&schema));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let blocks = blocks_of(&project_root().join("docs/concepts/approval-policies.md"));
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let (policy, problems) = windlass_core::gate::Policy::read("policy.yaml", &block.text);
+        assert!(policy.is_some() && problems.is_empty(), "{}: {problems:#?}", block.place);
+        assert!(validator.is_valid(&as_json(&block.text)), "{}", block.place);
+    }
+    for wrong in [
+        "rules: [{name: a}]",
+        "rules: [{name: a, action: allow}]",
+        "rules: [{name: a, action: block, why: b}]",
+    ] {
+        assert!(!validator.is_valid(&as_json(wrong)), "{wrong}");
+    }
+}
+
+#[test]
 fn the_schema_refuses_what_an_editor_should_underline() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     for wrong in [

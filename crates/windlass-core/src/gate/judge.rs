@@ -166,8 +166,7 @@ fn verdict<'p>(rule: Option<&'p PolicyRule>, subject: &Subject<'_>) -> Verdict<'
         return Verdict::Grant(GrantedBy::AutoApply);
     }
     // What is gone stays gone, so a rule lets a destroy through only where it says that it means destroys.
-    let is_meant = subject.change != Action::Destroy
-        || rule.is_some_and(|rule| rule.subjects.changes.contains(&Action::Destroy));
+    let is_meant = subject.change != Action::Destroy || rule.is_some_and(names_destroys);
     match action {
         PolicyAction::AutoApprove if is_meant => Verdict::Grant(GrantedBy::Policy { notify: Notify::No }),
         PolicyAction::NotifyAndProceed if is_meant => {
@@ -175,6 +174,10 @@ fn verdict<'p>(rule: Option<&'p PolicyRule>, subject: &Subject<'_>) -> Verdict<'
         }
         _ => Verdict::Ask(Terms { rule }),
     }
+}
+
+fn names_destroys(rule: &PolicyRule) -> bool {
+    rule.subjects.as_ref().is_some_and(|subjects| subjects.changes.contains(&Action::Destroy))
 }
 
 /// Under which terms people are asked.

@@ -36,7 +36,7 @@ record! {
         /// What the rule is called, shown with every decision it makes. Each name stands once.
         name: Name => "no-destroys-on-friday",
         /// Which changes the rule is about. Left out, all of them.
-        subjects "match": PolicyMatch = PolicyMatch::everything() => "{kinds: [node], changes: [destroy]}",
+        subjects "match": Option<PolicyMatch> = None => "{kinds: [node], changes: [destroy]}",
         /// What happens to them.
         action: PolicyAction => "require_approval",
         /// How many people must approve. Only with `require_approval`; left out, one.
@@ -166,17 +166,6 @@ impl PolicyRule {
 }
 
 impl PolicyMatch {
-    pub(super) fn everything() -> PolicyMatch {
-        PolicyMatch {
-            kinds: BTreeSet::new(),
-            changes: BTreeSet::new(),
-            repositories: Vec::new(),
-            names: Vec::new(),
-            paths: Vec::new(),
-            labels: Labels::new(),
-        }
-    }
-
     fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
         let keys = ["kinds", "changes", "repositories", "names", "paths", "labels"];
         refuse_empty(&keys, node, decoder)

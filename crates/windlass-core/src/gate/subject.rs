@@ -67,7 +67,8 @@ pub(super) fn is_same_person(one: &str, other: &str) -> bool {
 impl PolicyRule {
     /// Whether the rule is about this change.
     pub(super) fn matches(&self, subject: &Subject<'_>) -> bool {
-        let PolicyMatch { kinds, changes, repositories, names, paths, labels } = &self.subjects;
+        let Some(subjects) = &self.subjects else { return true };
+        let PolicyMatch { kinds, changes, repositories, names, paths, labels } = subjects;
         let fits = |is_any: bool, is_meant: bool| is_any || is_meant;
         fits(kinds.is_empty(), kinds.contains(&subject.key.kind))
             && fits(changes.is_empty(), changes.contains(&subject.change))

@@ -48,7 +48,7 @@ record! {
         days: BTreeSet<Weekday> = every_day() => "[mon, tue, wed, thu]",
         /// When it opens.
         from: ClockTime = ClockTime::MIDNIGHT => "\"09:00\"",
-        /// When it closes, on the next day if this is not later than `from`.
+        /// When it closes, on the next day if this is earlier than `from`.
         to: ClockTime = ClockTime::END_OF_DAY => "\"17:00\"",
         /// Whose clock counts.
         timezone: Zone = Zone::utc() => "Europe/Berlin",

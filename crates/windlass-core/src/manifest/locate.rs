@@ -24,6 +24,11 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// The origin of what was not read from a file, for example of what was stored.
+    pub fn nowhere() -> Origin {
+        Origin { section: &[], slot: Slot::Key, member: None }
+    }
+
     pub(super) fn of_entry(section: &'static [&'static str], slot: Slot) -> Origin {
         Origin { section, slot, member: None }
     }

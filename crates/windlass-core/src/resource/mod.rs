@@ -210,11 +210,11 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A kind is written as its word, singular or plural, wherever a document names one.
+/// Wherever a document names a kind, it is one of the words for one.
 impl Shape for Kind {
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
         let word = decoder.text(node)?;
-        let kind = Kind::from_word(word);
+        let kind = Kind::ALL.iter().copied().find(|kind| kind.slug() == word);
         if kind.is_none() {
             let words: Vec<&'static str> = Kind::ALL.iter().map(|kind| kind.slug()).collect();
             decoder.not_a_choice(node, word, &words);

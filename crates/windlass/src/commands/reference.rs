@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::{Command, CommandFactory as _};
-use windlass_core::reference::{codes_page, fleet_page};
+use windlass_core::reference::{codes_page, fleet_page, policy_page};
 
 use crate::args::{Arguments, ReferenceOptions};
 use crate::exit::{CommandError, Exit};
@@ -16,6 +16,7 @@ pub(crate) fn run(options: &ReferenceOptions) -> Result<Exit, CommandError> {
     std::fs::create_dir_all(&options.dir).map_err(fail)?;
     for (name, page) in [
         ("fleet-yaml.md", fleet_page()),
+        ("approval-policy.md", policy_page()),
         ("problem-codes.md", codes_page()),
         ("command-line.md", command_page()),
     ] {

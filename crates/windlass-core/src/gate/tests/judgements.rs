@@ -102,7 +102,7 @@ fn every_key_of_a_match_must_fit() {
     };
     for keys in [
         "kinds: [node]",
-        "kinds: [nodes, cluster], changes: [update]",
+        "kinds: [node, cluster], changes: [update]",
         "repositories: ['other', 'fleet-*']",
         "names: ['*-01']",
         "paths: ['environments/prod/**']",

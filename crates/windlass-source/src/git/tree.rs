@@ -1,9 +1,12 @@
 //! A git revision as a tree, read from the object database.
 //!
-//! This is the only module that knows gix. No checkout, no hooks, no filters, no submodules, no configuration of the
-//! repository is executed.
+//! Names that git itself would never write (`..`, `.git`, a slash inside) are passed over: a tree is made by whoever
+//! can push, and paths made from it must not lead elsewhere.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use gix::bstr::ByteSlice as _;
 use gix::objs::tree::EntryMode;
@@ -39,11 +42,20 @@ pub enum GitError {
     },
 }
 
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// So many entries of directories are kept decoded. A fleet asks for the same few directories again and again.
+const MAX_KEPT_ENTRIES: usize = 200_000;
+
+/// A directory, decoded: what stands under each name.
+type Listing = Arc<BTreeMap<String, (EntryMode, gix::ObjectId)>>;
+
 /// The files of one revision, below a prefix.
 pub struct GitTree {
     repository: gix::Repository,
     tree: gix::ObjectId,
     prefix: String,
+    listings: RefCell<BTreeMap<gix::ObjectId, Listing>>,
 }
 
 impl GitTree {
@@ -61,7 +73,11 @@ impl GitTree {
         let id = repository.rev_parse_single(revision).map_err(|error| fail(error.into()))?.detach();
         let object = repository.find_object(id).map_err(|error| fail(error.into()))?;
         let tree = object.peel_to_tree().map_err(|error| fail(error.into()))?.id;
-        Ok(GitTree { repository, tree, prefix })
+        Ok(GitTree::new(repository, tree, &prefix))
+    }
+
+    pub(super) fn new(repository: gix::Repository, tree: gix::ObjectId, prefix: &str) -> GitTree {
+        GitTree { repository, tree, prefix: prefix.to_owned(), listings: RefCell::default() }
     }
 
     fn full_path(&self, path: &str) -> String {
@@ -73,34 +89,46 @@ impl GitTree {
             .join("/")
     }
 
+    /// What stands in a directory. Decoding a large one is dear, so it is done once.
+    fn listing(&self, tree: gix::ObjectId) -> Result<Listing, Cause> {
+        if let Some(known) = self.listings.borrow().get(&tree) {
+            return Ok(Arc::clone(known));
+        }
+        let mut entries = BTreeMap::new();
+        for entry in self.repository.find_tree(tree)?.iter() {
+            let entry = entry?;
+            // A name that is not UTF-8 cannot be written in a pattern either.
+            let Ok(name) = entry.filename().to_str() else { continue };
+            if is_plain(name) {
+                entries.insert(name.to_owned(), (entry.mode(), entry.oid().to_owned()));
+            }
+        }
+        let listing: Listing = Arc::new(entries);
+        let mut listings = self.listings.borrow_mut();
+        let kept: usize = listings.values().map(|listing| listing.len()).sum();
+        if kept + listing.len() > MAX_KEPT_ENTRIES {
+            listings.clear();
+        }
+        listings.insert(tree, Arc::clone(&listing));
+        Ok(listing)
+    }
+
     /// The mode and id at a path, stopping at anything that is not a directory on the way.
-    fn find(
-        &self,
-        full: &str,
-    ) -> Result<Option<(EntryKind, gix::ObjectId)>, Box<dyn std::error::Error + Send + Sync>> {
+    fn find(&self, full: &str) -> Result<Option<(EntryKind, gix::ObjectId)>, Cause> {
         let mut at = (EntryKind::Directory, self.tree);
         for part in full.split('/').filter(|part| !part.is_empty()) {
-            if at.0 == EntryKind::Other {
-                return Ok(Some(at));
+            match at.0 {
+                EntryKind::Other => return Ok(Some(at)),
+                EntryKind::File(_) => return Ok(None),
+                EntryKind::Directory => {}
             }
-            if at.0 != EntryKind::Directory {
-                return Ok(None);
-            }
-            let tree = self.repository.find_tree(at.1)?;
-            let decoded = tree.decode()?;
-            let Some(entry) = decoded.entries.iter().find(|entry| entry.filename == part.as_bytes()) else {
-                return Ok(None);
-            };
-            at = (self.kind_of(entry.mode, entry.oid)?, entry.oid.to_owned());
+            let Some((mode, id)) = self.listing(at.1)?.get(part).copied() else { return Ok(None) };
+            at = (self.kind_of(mode, id)?, id);
         }
         Ok(Some(at))
     }
 
-    fn kind_of(
-        &self,
-        mode: EntryMode,
-        id: &gix::oid,
-    ) -> Result<EntryKind, Box<dyn std::error::Error + Send + Sync>> {
+    fn kind_of(&self, mode: EntryMode, id: gix::ObjectId) -> Result<EntryKind, Cause> {
         Ok(if mode.is_tree() {
             EntryKind::Directory
         } else if mode.is_blob() {
@@ -115,18 +143,23 @@ impl GitTree {
         tree: gix::ObjectId,
         relative: &str,
         found: &mut Vec<(String, EntryKind)>,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let tree = self.repository.find_tree(tree)?;
-        for entry in tree.decode()?.entries {
-            let Ok(name) = entry.filename.to_str() else { continue };
-            let path = if relative.is_empty() { name.to_owned() } else { format!("{relative}/{name}") };
-            match self.kind_of(entry.mode, entry.oid)? {
-                EntryKind::Directory => self.walk(entry.oid.to_owned(), &path, found)?,
+    ) -> Result<(), Cause> {
+        for (name, (mode, id)) in self.listing(tree)?.iter() {
+            let path = if relative.is_empty() { name.clone() } else { format!("{relative}/{name}") };
+            match self.kind_of(*mode, *id)? {
+                EntryKind::Directory => self.walk(*id, &path, found)?,
                 kind => found.push((path, kind)),
             }
         }
         Ok(())
     }
+}
+
+/// Whether a name is one that git itself would write.
+fn is_plain(name: &str) -> bool {
+    !matches!(name, "" | "." | "..")
+        && !name.eq_ignore_ascii_case(".git")
+        && !name.contains(['/', '\\', '\0'])
 }
 
 /// Where a path is inside the repository's work tree.

@@ -1,0 +1,134 @@
+//! Where live is not what git last said, and whether someone made it so by hand.
+//!
+//! Works on digests alone: nothing is read or parsed for what stayed the same, so that a large fleet can be looked at
+//! every minute.
+
+use crate::diff::Action;
+use crate::digest::Digest;
+use crate::live::Owner;
+use crate::resource::{ResourceKey, ResourceMap};
+
+/// What git last said of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// What it should be.
+    pub digest: Digest,
+    /// What live was when git, or whoever approved an edited change, last had their way; none if that never was.
+    pub settled: Option<Digest>,
+}
+
+/// What is live of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Present {
+    /// What it is.
+    pub digest: Digest,
+    /// Who may change it.
+    pub owner: Owner,
+}
+
+/// How a difference came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Git moved and the change only waits to be approved and applied.
+    Pending,
+    /// Someone changed live.
+    ByHand,
+}
+
+/// A resource that is not what git last said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Which.
+    pub key: ResourceKey,
+    /// What would make it as git said.
+    pub action: Action,
+    /// What git said.
+    pub desired: Option<Digest>,
+    /// What is live.
+    pub live: Option<Digest>,
+    /// How it came about.
+    pub origin: Origin,
+}
+
+/// The differences between what a repository wants and what is live, in key order. What another repository owns is not
+/// this one's difference: its syncs tell of that.
+pub fn differences(
+    wanted: &ResourceMap<Wanted>,
+    live: &ResourceMap<Present>,
+    repository: &Owner,
+) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for (kind, name, wanted) in wanted.iter() {
+        let present = live.get(kind, name);
+        let is_ours = present.is_some_and(|present| present.owner == *repository);
+        let action = match present {
+            None => Action::Create,
+            Some(present) if is_ours && present.digest == wanted.digest => continue,
+            Some(present) if is_ours || present.owner == Owner::Nobody => Action::Update,
+            Some(_) => continue,
+        };
+        let live = present.map(|present| present.digest);
+        let was_settled = wanted.settled.is_some() && (wanted.settled != live || !is_ours);
+        found.push(Difference {
+            key: ResourceKey::new(kind, name),
+            action,
+            desired: Some(wanted.digest),
+            live,
+            origin: if was_settled { Origin::ByHand } else { Origin::Pending },
+        });
+    }
+    for (kind, name, present) in live.iter().filter(|(_, _, present)| present.owner == *repository) {
+        if !wanted.contains(kind, name) {
+            found.push(Difference {
+                key: ResourceKey::new(kind, name),
+                action: Action::Destroy,
+                desired: None,
+                live: Some(present.digest),
+                origin: Origin::Pending,
+            });
+        }
+    }
+    found.sort_by(|a, b| a.key.cmp(&b.key));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Kind;
+
+    fn digest(text: &str) -> Digest {
+        Digest::of(text.as_bytes())
+    }
+
+    fn find(wanted: Option<(&str, Option<&str>)>, live: Option<(&str, Owner)>) -> Option<(Action, Origin)> {
+        let key = ResourceKey::new(Kind::Node, "n");
+        let wanted = wanted.map(|(text, settled)| {
+            (key.clone(), Wanted { digest: digest(text), settled: settled.map(digest) })
+        });
+        let live = live.map(|(text, owner)| (key.clone(), Present { digest: digest(text), owner }));
+        let ours = Owner::Repository("ours".to_owned());
+        let found = differences(&wanted.into_iter().collect(), &live.into_iter().collect(), &ours);
+        found.first().map(|difference| (difference.action, difference.origin))
+    }
+
+    #[test]
+    fn a_change_by_hand_is_told_from_one_that_waits_for_approval() {
+        let ours = || Owner::Repository("ours".to_owned());
+        let theirs = || Owner::Repository("theirs".to_owned());
+        assert_eq!(find(Some(("a", None)), None), Some((Action::Create, Origin::Pending)));
+        assert_eq!(find(Some(("a", Some("a"))), Some(("a", ours()))), None);
+        assert_eq!(
+            find(Some(("b", Some("a"))), Some(("a", ours()))),
+            Some((Action::Update, Origin::Pending))
+        );
+        assert_eq!(find(Some(("a", Some("a"))), Some(("x", ours()))), Some((Action::Update, Origin::ByHand)));
+        assert_eq!(find(Some(("a", Some("a"))), None), Some((Action::Create, Origin::ByHand)));
+        assert_eq!(
+            find(Some(("a", None)), Some(("x", Owner::Nobody))),
+            Some((Action::Update, Origin::Pending))
+        );
+        assert_eq!(find(Some(("a", Some("a"))), Some(("x", theirs()))), None);
+        assert_eq!(find(None, Some(("x", ours()))), Some((Action::Destroy, Origin::Pending)));
+    }
+}

@@ -1,0 +1,137 @@
+//! Credentials in files below a directory.
+//!
+//! A credential is a directory with one file per key, as Kubernetes and systemd mount secrets, or one JSON file of
+//! texts named `PATH.json`.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use windlass_core::redacted::Redacted;
+
+use crate::{Fields, SecretError};
+
+/// Larger than any key.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// A directory of credentials.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    root: PathBuf,
+}
+
+impl Directory {
+    /// The credentials below this directory.
+    pub fn new(root: impl Into<PathBuf>) -> Directory {
+        Directory { root: root.into() }
+    }
+
+    /// What is kept at a path.
+    pub fn read(&self, path: &str) -> Result<Fields, SecretError> {
+        let fits = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0']);
+        if path.is_empty() || !path.split('/').all(fits) {
+            return Err(SecretError::BadPath { path: path.to_owned() });
+        }
+        let at = self.root.join(path);
+        let unreadable = |error: std::io::Error| SecretError::Unreadable {
+            path: path.to_owned(),
+            reason: error.kind().to_string(),
+        };
+        if at.is_dir() {
+            return read_files(&at).map_err(unreadable);
+        }
+        let file = self.root.join(format!("{path}.json"));
+        match read_file(&file) {
+            Ok(text) => read_json(text.expose()).ok_or_else(|| SecretError::Unreadable {
+                path: path.to_owned(),
+                reason: "it is not a JSON object of texts".to_owned(),
+            }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(SecretError::Missing { path: path.to_owned() })
+            }
+            Err(error) => Err(unreadable(error)),
+        }
+    }
+}
+
+fn read_files(directory: &Path) -> std::io::Result<Fields> {
+    let mut fields = Fields::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let Some(name) = entry.file_name().to_str().filter(|name| !name.starts_with('.')).map(str::to_owned)
+        else {
+            continue;
+        };
+        if entry.path().is_file() {
+            fields.insert(name, read_file(&entry.path())?);
+        }
+    }
+    Ok(fields)
+}
+
+/// Reads a file that only its owner and group can read: a key that everyone can read is no secret.
+fn read_file(path: &Path) -> std::io::Result<Redacted<String>> {
+    let metadata = fs::metadata(path)?;
+    if metadata.permissions().mode() & 0o007 != 0 {
+        return Err(std::io::Error::new(ErrorKind::PermissionDenied, "everyone can read it"));
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(std::io::Error::new(ErrorKind::FileTooLarge, "it is too large"));
+    }
+    let text = fs::read_to_string(path)?;
+    Ok(Redacted::new(text.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+fn read_json(text: &str) -> Option<Fields> {
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let entries = value.as_object()?.iter().map(|(key, value)| {
+        Some((key.clone(), Redacted::new(value.as_str()?.trim_end_matches(['\r', '\n']).to_owned())))
+    });
+    entries.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use super::*;
+
+    fn write(path: &Path, text: &str, mode: u32) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_credential_is_a_directory_of_keys_or_a_json_file() {
+        let root = tempfile::tempdir().unwrap();
+        write(&root.path().join("git/https/username"), "ada\n", 0o600);
+        write(&root.path().join("git/https/password"), "hunter2\n", 0o600);
+        write(&root.path().join("secret/data/key.json"), r#"{"ssh_key": "-----BEGIN\n"}"#, 0o640);
+        let directory = Directory::new(root.path());
+        let fields = directory.read("git/https").unwrap();
+        assert_eq!(fields["username"].expose(), "ada");
+        assert_eq!(fields["password"].expose(), "hunter2");
+        assert_eq!(directory.read("secret/data/key").unwrap()["ssh_key"].expose(), "-----BEGIN");
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_a_precise_error_without_the_secret() {
+        let root = tempfile::tempdir().unwrap();
+        write(&root.path().join("open.json"), r#"{"password": "hunter2"}"#, 0o644);
+        write(&root.path().join("list.json"), r#"["hunter2"]"#, 0o600);
+        let directory = Directory::new(root.path());
+        for (path, code) in [
+            ("absent", "credential-missing"),
+            ("../etc/passwd", "credential-path"),
+            ("/etc/passwd", "credential-path"),
+            ("", "credential-path"),
+            ("open", "credential-unreadable"),
+            ("list", "credential-unreadable"),
+        ] {
+            let error = directory.read(path).unwrap_err();
+            assert_eq!(error.code(), code, "{path}");
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{path}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! From an `Authorization` header to who is asking. What someone may do is read from the database each time: a role
+//! that was taken away, a token that was revoked or a session that was ended counts at once.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+use windlass_api::permission::{Permission, Role};
+use windlass_core::redacted::Redacted;
+use windlass_core::time::Timestamp;
+use windlass_store::{Actor, Reading, StoreError};
+
+use super::secret::{TOKEN_PREFIX, hash_of_secret};
+use crate::clock::now;
+use crate::server::Server;
+
+/// Whom sessions are for. A token made for anything else is refused.
+const AUDIENCE: &str = "windlass";
+
+/// A token's last use is noted no more often than this.
+const USE_NOTED: Duration = Duration::from_secs(60);
+
+/// Who is asking.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub(crate) account_id: String,
+    pub(crate) account_name: String,
+    pub(crate) user_id: String,
+    pub(crate) email: String,
+    pub(crate) role: Role,
+    pub(crate) permissions: BTreeSet<Permission>,
+    pub(crate) token: Option<(String, String)>,
+    pub(crate) session_id: Option<String>,
+    pub(crate) is_root: bool,
+    pub(crate) must_change_password: bool,
+    pub(crate) address: String,
+    pub(crate) request_id: String,
+}
+
+impl Identity {
+    /// The same for the audit log.
+    pub(crate) fn actor(&self) -> Actor {
+        let name = match &self.token {
+            Some((_, name)) => format!("{} (token {name})", self.email),
+            None => self.email.clone(),
+        };
+        Actor {
+            name,
+            id: Some(self.user_id.clone()),
+            token_id: self.token.as_ref().map(|(id, _)| id.clone()),
+            address: Some(self.address.clone()),
+            request_id: Some(self.request_id.clone()),
+        }
+    }
+}
+
+/// Why nobody could be told.
+#[derive(Debug)]
+pub(crate) enum AuthError {
+    /// There is no token.
+    Missing,
+    /// There is one and it is not good.
+    Invalid,
+    /// The database could not tell.
+    Store(StoreError),
+}
+
+impl From<StoreError> for AuthError {
+    fn from(error: StoreError) -> AuthError {
+        AuthError::Store(error)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    aud: String,
+    sub: String,
+    sid: String,
+    iat: i64,
+    exp: i64,
+}
+
+/// A signed token for a session.
+pub(super) fn sign_session(
+    server: &Server,
+    user_id: &str,
+    session_id: &str,
+    expires_at: Timestamp,
+) -> Option<Redacted<String>> {
+    let claims = Claims {
+        aud: AUDIENCE.to_owned(),
+        sub: user_id.to_owned(),
+        sid: session_id.to_owned(),
+        iat: now().as_millis() / 1000,
+        exp: expires_at.as_millis() / 1000,
+    };
+    let key = EncodingKey::from_secret(server.session_key());
+    jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key).ok().map(Redacted::new)
+}
+
+/// Tells who is asking.
+pub(crate) async fn identify(
+    server: &Server,
+    authorization: Option<&str>,
+    address: String,
+    request_id: String,
+) -> Result<Identity, AuthError> {
+    let header = authorization.ok_or(AuthError::Missing)?;
+    let (scheme, secret) = header.split_once(' ').ok_or(AuthError::Invalid)?;
+    let secret = secret.trim();
+    if !scheme.eq_ignore_ascii_case("bearer") || secret.is_empty() {
+        return Err(AuthError::Invalid);
+    }
+    let mut reading = server.store().read().await?;
+    let mut identity = match secret.starts_with(TOKEN_PREFIX) {
+        true => by_token(server, &mut reading, secret).await?,
+        false => by_session(server, &mut reading, secret).await?,
+    };
+    identity.address = address;
+    identity.request_id = request_id;
+    Ok(identity)
+}
+
+async fn by_session(server: &Server, reading: &mut Reading, secret: &str) -> Result<Identity, AuthError> {
+    let mut validation = Validation::new(Algorithm::HS256);
+    validation.set_audience(&[AUDIENCE]);
+    validation.set_required_spec_claims(&["exp", "aud", "sub"]);
+    validation.leeway = 0;
+    let key = DecodingKey::from_secret(server.session_key());
+    let claims: Claims =
+        jsonwebtoken::decode(secret, &key, &validation).map_err(|_| AuthError::Invalid)?.claims;
+    let session = reading.session(&claims.sid, now()).await?.ok_or(AuthError::Invalid)?;
+    if session.user_id != claims.sub {
+        return Err(AuthError::Invalid);
+    }
+    let mut identity = member(reading, &session.account_id, &session.user_id).await?;
+    identity.session_id = Some(session.id);
+    Ok(identity)
+}
+
+async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Result<Identity, AuthError> {
+    let token = reading.token_by_hash(&hash_of_secret(secret)).await?.ok_or(AuthError::Invalid)?;
+    let now = now();
+    if token.revoked_at.is_some() || token.expires_at.is_some_and(|expires| expires <= now) {
+        return Err(AuthError::Invalid);
+    }
+    let mut identity = member(reading, &token.account_id, &token.created_by).await?;
+    let granted: BTreeSet<Permission> =
+        token.permissions.iter().filter_map(|slug| Permission::from_slug(slug)).collect();
+    identity.permissions.retain(|permission| granted.contains(permission));
+    identity.is_root = false;
+    identity.must_change_password = false;
+    if token.last_used_at.is_none_or(|used| now.since(used) > USE_NOTED) {
+        let mut writing = server.store().write().await?;
+        writing.token_used(&token.id, now).await?;
+        writing.commit().await?;
+    }
+    identity.token = Some((token.id, token.name));
+    Ok(identity)
+}
+
+/// A person in an account, as they are now.
+async fn member(reading: &mut Reading, account_id: &str, user_id: &str) -> Result<Identity, AuthError> {
+    let member = reading.member(account_id, user_id).await?.ok_or(AuthError::Invalid)?;
+    let account = reading.account(account_id).await?.ok_or(AuthError::Invalid)?;
+    let role = Role::from_slug(&member.role).ok_or(AuthError::Invalid)?;
+    if member.user.disabled_at.is_some() || member.user.email.is_empty() {
+        return Err(AuthError::Invalid);
+    }
+    Ok(Identity {
+        account_id: account.id,
+        account_name: account.name,
+        user_id: member.user.id,
+        email: member.user.email,
+        role,
+        permissions: role.permissions(),
+        token: None,
+        session_id: None,
+        is_root: member.user.is_root,
+        must_change_password: member.user.must_change_password,
+        address: String::new(),
+        request_id: String::new(),
+    })
+}

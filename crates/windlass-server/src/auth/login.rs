@@ -1,0 +1,151 @@
+//! Signing in, with patience that grows with every failure.
+
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_core::redacted::Redacted;
+use windlass_core::time::Timestamp;
+use windlass_store::{Actor, AuditEntry, Outcome, Session, StoreError, new_id};
+
+use super::identity::sign_session;
+use super::password::verify_password;
+use crate::clock::now;
+use crate::server::Server;
+use crate::tell;
+
+/// How long a session lasts.
+const SESSION: Duration = Duration::from_secs(12 * 3600);
+
+/// Failures that cost nothing: people mistype.
+const FREE_FAILURES: i64 = 5;
+
+/// The longest wait between tries.
+const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+
+/// A session that began.
+pub(crate) struct SignedIn {
+    pub(crate) token: Redacted<String>,
+    pub(crate) expires_at: Timestamp,
+}
+
+/// Why someone could not sign in.
+#[derive(Debug)]
+pub(crate) enum LoginError {
+    /// Wrong e-mail address, password or account: which, is not told.
+    Refused,
+    /// Too many failures; wait so long.
+    Throttled(Duration),
+    /// The database could not tell.
+    Store(StoreError),
+}
+
+impl From<StoreError> for LoginError {
+    fn from(error: StoreError) -> LoginError {
+        LoginError::Store(error)
+    }
+}
+
+/// Signs someone in.
+pub(crate) async fn login(
+    server: &Server,
+    email: &str,
+    password: Redacted<String>,
+    account: Option<&str>,
+    address: &str,
+    request_id: &str,
+) -> Result<SignedIn, LoginError> {
+    let subjects = [format!("email:{}", email.trim().to_lowercase()), format!("address:{address}")];
+    check_patience(server, &subjects).await?;
+    let mut reading = server.store().read().await?;
+    let user = reading.user(email.trim()).await?.filter(|user| user.email == email.trim().to_lowercase());
+    let hash = user.as_ref().filter(|user| user.disabled_at.is_none()).map(|user| user.password_hash.clone());
+    let is_right = verify_password(password, hash).await;
+    let memberships = match &user {
+        Some(user) => reading.memberships(&user.id).await?,
+        None => Vec::new(),
+    };
+    drop(reading);
+    let chosen = memberships
+        .into_iter()
+        .find(|(id, name, _)| account.is_none_or(|wanted| wanted == id || wanted == name));
+    let actor = Actor {
+        name: email.trim().chars().take(200).collect(),
+        id: user.as_ref().map(|user| user.id.clone()),
+        token_id: None,
+        address: Some(address.to_owned()),
+        request_id: Some(request_id.to_owned()),
+    };
+    let (Some(user), Some((account_id, _, _)), true) = (user, chosen, is_right) else {
+        refuse(server, &subjects, actor).await?;
+        return Err(LoginError::Refused);
+    };
+    let now = now();
+    let session = Session {
+        id: new_id(),
+        user_id: user.id.clone(),
+        account_id: account_id.clone(),
+        address: address.to_owned(),
+        created_at: now,
+        expires_at: now.after(SESSION),
+    };
+    let mut writing = server.store().write_account(&account_id).await?;
+    for subject in &subjects {
+        writing.throttle_clear(subject).await?;
+    }
+    writing.session_add(&session).await?;
+    writing.audit(tell::entry(&actor, "auth.login", ("user", &user.email), json!({}), now));
+    server.commit(writing).await?;
+    let token = sign_session(server, &user.id, &session.id, session.expires_at).ok_or(LoginError::Refused)?;
+    Ok(SignedIn { token, expires_at: session.expires_at })
+}
+
+async fn check_patience(server: &Server, subjects: &[String]) -> Result<(), LoginError> {
+    let mut reading = server.store().read().await?;
+    let now = now();
+    for subject in subjects {
+        let Some(throttle) = reading.throttle(subject).await? else { continue };
+        let wait = wait_after(throttle.failures);
+        let waited = now.since(throttle.last_at);
+        if waited < wait {
+            return Err(LoginError::Throttled(wait - waited));
+        }
+    }
+    Ok(())
+}
+
+/// How long to wait after so many failures: nothing at first, then twice as long each time.
+fn wait_after(failures: i64) -> Duration {
+    let over = failures - FREE_FAILURES;
+    if over < 0 {
+        return Duration::ZERO;
+    }
+    Duration::from_secs(1_u64 << over.min(20)).min(LONGEST_WAIT)
+}
+
+async fn refuse(server: &Server, subjects: &[String], actor: Actor) -> Result<(), StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account("").await?;
+    for subject in subjects {
+        writing.throttle_count(subject, now).await?;
+    }
+    let target = actor.name.clone();
+    writing.audit(AuditEntry {
+        outcome: Outcome::Refused,
+        ..tell::entry(&actor, "auth.login", ("user", &target), json!({}), now)
+    });
+    server.commit(writing).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_asked_for_only_after_some_failures_and_never_for_ever() {
+        assert_eq!(wait_after(0), Duration::ZERO);
+        assert_eq!(wait_after(FREE_FAILURES - 1), Duration::ZERO);
+        assert_eq!(wait_after(FREE_FAILURES), Duration::from_secs(1));
+        assert_eq!(wait_after(FREE_FAILURES + 3), Duration::from_secs(8));
+        assert_eq!(wait_after(i64::MAX), LONGEST_WAIT);
+    }
+}

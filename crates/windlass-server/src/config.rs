@@ -1,0 +1,86 @@
+//! What a server is started with.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use windlass_core::plan::DEFAULT_CAP;
+use windlass_secrets::Credentials;
+use windlass_source::{Insecure, Limits};
+use windlass_store::Address;
+
+/// Everything that can be configured.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where mirrors of repositories and the embedded database are.
+    pub data_dir: PathBuf,
+    /// Which database.
+    pub database: Address,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Whether `http://` and `file://` repositories may be registered.
+    pub insecure_git: Insecure,
+    /// Where credentials are kept.
+    pub credentials: Credentials,
+    /// How many proposals a run opens at most.
+    pub max_proposals: usize,
+    /// What a fetch may cost.
+    pub fetch_limits: Limits,
+    /// How often things are looked at.
+    pub rhythm: Rhythm,
+    /// The account made at the first start.
+    pub first_account: String,
+    /// The e-mail address of the administrator made at the first start.
+    pub first_admin: String,
+}
+
+/// How often things are looked at by themselves. A nudge wakes each earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rhythm {
+    /// Whether repositories are due; also bounds how late another replica's requests are seen.
+    pub schedule: Duration,
+    /// Whether something approved can be applied.
+    pub apply: Duration,
+    /// Whether live is still what git last said.
+    pub drift: Duration,
+    /// Whether something expired, and what can be forgotten.
+    pub housekeeping: Duration,
+    /// How long a person has to decide about a proposal.
+    pub proposal_lifetime: Duration,
+}
+
+impl Default for Rhythm {
+    fn default() -> Rhythm {
+        Rhythm {
+            schedule: Duration::from_secs(5),
+            apply: Duration::from_secs(10),
+            drift: Duration::from_secs(60),
+            housekeeping: Duration::from_secs(60),
+            proposal_lifetime: Duration::from_secs(72 * 3600),
+        }
+    }
+}
+
+impl Config {
+    /// A server with its data in this directory and everything else as it is by default.
+    pub fn in_directory(data_dir: impl Into<PathBuf>) -> Config {
+        let data_dir = data_dir.into();
+        Config {
+            database: Address::Sqlite(data_dir.join("windlass.db")),
+            data_dir,
+            listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
+            insecure_git: Insecure::Refused,
+            credentials: Credentials::Nowhere,
+            max_proposals: DEFAULT_CAP,
+            fetch_limits: Limits::default(),
+            rhythm: Rhythm::default(),
+            first_account: "default".to_owned(),
+            first_admin: "admin@localhost".to_owned(),
+        }
+    }
+}
+
+/// Credentials kept in files below a directory.
+pub fn credentials_in(directory: &std::path::Path) -> Credentials {
+    Credentials::Directory(windlass_secrets::Directory::new(directory))
+}

@@ -1,0 +1,35 @@
+//! Places where tests make the process die, to show that nothing is lost or done twice.
+//!
+//! Only in builds with debug assertions: a release has none of this.
+
+/// Every place, in the order of a sync and an apply.
+pub const CRASH_POINTS: &[&str] = &[
+    "sync.queued",
+    "sync.begun",
+    "sync.fetched",
+    "sync.read",
+    "sync.before_commit",
+    "sync.committed",
+    "decide.before_commit",
+    "decide.committed",
+    "apply.chosen",
+    "apply.marked",
+    "apply.one_written",
+    "apply.before_commit",
+    "apply.committed",
+    "apply.settled",
+];
+
+/// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.marked`.
+#[cfg(debug_assertions)]
+pub(crate) fn crash_point(name: &'static str) {
+    debug_assert!(CRASH_POINTS.contains(&name), "{name} is not in the table");
+    if std::env::var("WINDLASS_CRASH_AT").is_ok_and(|wanted| wanted == name) {
+        tracing::warn!(point = name, "dying as asked");
+        std::process::abort();
+    }
+}
+
+/// Nothing, in a release.
+#[cfg(not(debug_assertions))]
+pub(crate) fn crash_point(_name: &'static str) {}

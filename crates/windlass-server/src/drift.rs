@@ -1,0 +1,229 @@
+//! The drift sensor: is live still what git last said, and if not, who made it so?
+
+use serde_json::{Value, json};
+use windlass_core::diff::{Action, Cause, Change};
+use windlass_core::drift::{Difference, Origin, Present, Wanted, differences};
+use windlass_core::live::Owner;
+use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::time::Timestamp;
+use windlass_store::{
+    Acceptance, AccountWriting, Drift, NewEvent, Reading, Repository, Severity, StoreError,
+};
+
+use crate::clock::now;
+use crate::loops::{Pause, pause};
+use crate::server::Server;
+use crate::world::{owner_of, repository_names};
+
+/// Differences of a repository, those that someone accepted apart.
+pub(crate) struct Found {
+    pub(crate) differences: Vec<Difference>,
+    pub(crate) acceptances: Vec<Acceptance>,
+    now: Timestamp,
+}
+
+impl Found {
+    /// The acceptance of a difference, if it holds.
+    pub(crate) fn acceptance(&self, difference: &Difference) -> Option<&Acceptance> {
+        self.acceptances.iter().find(|acceptance| {
+            acceptance.key == difference.key
+                && acceptance.desired == difference.desired
+                && acceptance.live == difference.live
+                && acceptance.until.is_none_or(|until| until > self.now)
+        })
+    }
+
+    /// Those nobody accepted.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Difference> {
+        self.differences.iter().filter(|difference| self.acceptance(difference).is_none())
+    }
+
+    /// Those that someone made by hand and nobody accepted.
+    pub(crate) fn drifted(&self) -> impl Iterator<Item = &Difference> {
+        self.open().filter(|difference| difference.origin == Origin::ByHand)
+    }
+}
+
+/// How live differs from what a repository last said.
+pub(crate) async fn differences_of(
+    reading: &mut Reading,
+    account_id: &str,
+    repository_id: &str,
+) -> Result<Found, StoreError> {
+    let names = repository_names(reading, account_id).await?;
+    let owner = owner_of(Some(repository_id), &names);
+    let wanted: ResourceMap<Wanted> = reading
+        .wanted(repository_id)
+        .await?
+        .into_iter()
+        .map(|wanted| (wanted.key, Wanted { digest: wanted.digest, settled: wanted.settled }))
+        .collect();
+    let live: ResourceMap<Present> = reading
+        .resource_heads(account_id)
+        .await?
+        .into_iter()
+        .map(|head| {
+            let owner: Owner = owner_of(head.owner_id.as_deref(), &names);
+            (head.key, Present { digest: head.digest, owner })
+        })
+        .collect();
+    let acceptances = reading.acceptances(repository_id).await?;
+    Ok(Found { differences: differences(&wanted, &live, &owner), acceptances, now: now() })
+}
+
+/// The fields in which a resource differs: `before` is what git says, `after` what is live.
+pub(crate) async fn fields_of(
+    reading: &mut Reading,
+    account_id: &str,
+    repository_id: &str,
+    difference: &Difference,
+) -> Result<Value, StoreError> {
+    let key = &difference.key;
+    let wanted = reading.wanted_specs(repository_id, Some(std::slice::from_ref(key))).await?;
+    let live = reading.resource(account_id, key).await?;
+    let change = Change {
+        key: key.clone(),
+        cause: Cause::Edited,
+        before: wanted.get(key.kind, &key.name).cloned(),
+        base: difference.desired,
+        after: live.map(|live| live.spec),
+        desired: difference.live,
+    };
+    Ok(json!(change.fields()))
+}
+
+/// Works until the server stops.
+pub(crate) async fn run_loop(server: Server) {
+    while !server.is_stopping() {
+        let pause_for = match turn(&server).await {
+            Ok(()) => {
+                server.clear_trouble("drift");
+                server.config().rhythm.drift
+            }
+            Err(error) => server.report_trouble("drift", &error),
+        };
+        if pause(&server, &server.nudges().drift, pause_for).await == Pause::Stopping {
+            break;
+        }
+    }
+}
+
+async fn turn(server: &Server) -> Result<(), StoreError> {
+    let repositories = server.store().read().await?.repositories_compared().await?;
+    for (account_id, repository_id) in repositories {
+        sense(server, &account_id, &repository_id).await?;
+    }
+    Ok(())
+}
+
+/// Looks at one repository. Nothing is written while nothing is new.
+async fn sense(server: &Server, account_id: &str, repository_id: &str) -> Result<(), StoreError> {
+    let mut reading = server.store().read().await?;
+    let found = differences_of(&mut reading, account_id, repository_id).await?;
+    let known = reading.drifts(repository_id).await?;
+    drop(reading);
+    if !is_news(&found, &known) {
+        return Ok(());
+    }
+    let mut writing = server.store().write_account(account_id).await?;
+    let Some(repository) = writing.repository(account_id, repository_id).await? else { return Ok(()) };
+    // Once more, now that nothing can move.
+    let found = differences_of(&mut writing, account_id, repository_id).await?;
+    let known = writing.drifts(repository_id).await?;
+    let now = now();
+    for difference in found.drifted() {
+        if !known.iter().any(|drift| is_same(drift, difference)) {
+            tell_drift(&mut writing, &repository, difference, now).await?;
+        }
+    }
+    for drift in &known {
+        if !found.drifted().any(|difference| difference.key == drift.key) {
+            writing.drift_remove(repository_id, &drift.key).await?;
+            let message = format!("{} is as git says again, or accepted", drift.key);
+            writing.event(drift_event(
+                "gitops.drift_resolved",
+                Severity::Low,
+                &repository,
+                &drift.key,
+                message,
+                json!({}),
+                now,
+            ));
+        }
+    }
+    server.commit(writing).await
+}
+
+fn is_same(drift: &Drift, difference: &Difference) -> bool {
+    drift.key == difference.key && drift.desired == difference.desired && drift.live == difference.live
+}
+
+fn is_news(found: &Found, known: &[Drift]) -> bool {
+    let is_new = found.drifted().any(|difference| !known.iter().any(|drift| is_same(drift, difference)));
+    let is_gone = known.iter().any(|drift| !found.drifted().any(|difference| difference.key == drift.key));
+    is_new || is_gone
+}
+
+/// Who last changed a resource, and when.
+pub(crate) async fn last_change(
+    reading: &mut Reading,
+    account_id: &str,
+    key: &ResourceKey,
+) -> Result<Option<(String, Timestamp)>, StoreError> {
+    let entries = reading.audit(account_id, Some((key.kind.slug(), &key.name)), i64::MAX, 1).await?;
+    Ok(entries.into_iter().next().map(|entry| (entry.actor.name, entry.at)))
+}
+
+async fn tell_drift(
+    writing: &mut AccountWriting,
+    repository: &Repository,
+    difference: &Difference,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let key = &difference.key;
+    let fields = fields_of(writing, &repository.account_id, &repository.id, difference).await?;
+    let changed = last_change(writing, &repository.account_id, key).await?;
+    let (changed_by, changed_at) = changed.unwrap_or_else(|| ("unknown".to_owned(), now));
+    let drift = Drift {
+        key: key.clone(),
+        desired: difference.desired,
+        live: difference.live,
+        fields: fields.clone(),
+        changed_by: changed_by.clone(),
+        changed_at,
+        detected_at: now,
+    };
+    writing.drift_put(&repository.id, &drift).await?;
+    let what = match difference.action {
+        Action::Create => "was removed",
+        Action::Update | Action::Destroy => "was changed",
+    };
+    let message = format!("{key} {what} by {changed_by}");
+    let payload = json!({"resource": key.to_string(), "change": difference.action, "fields": fields,
+        "changed_by": changed_by, "changed_at": changed_at});
+    let event = drift_event("gitops.drift_detected", Severity::High, repository, key, message, payload, now);
+    writing.event(event);
+    Ok(())
+}
+
+fn drift_event(
+    kind: &'static str,
+    severity: Severity,
+    repository: &Repository,
+    key: &ResourceKey,
+    message: String,
+    payload: Value,
+    now: Timestamp,
+) -> NewEvent {
+    NewEvent {
+        kind,
+        severity,
+        resource: Some(key.clone()),
+        repository_id: Some(repository.id.clone()),
+        correlation_id: repository.good_run_id.clone(),
+        source: "drift sensor".to_owned(),
+        message,
+        payload,
+        at: now,
+    }
+}

@@ -1,0 +1,89 @@
+//! Signing in and out.
+
+use axum::Extension;
+use axum::extract::State;
+use serde_json::json;
+use windlass_api::types::{LoginBody, Me, PasswordBody, Session};
+use windlass_core::redacted::Redacted;
+use windlass_store::StoreError;
+
+use super::error::HttpError;
+use super::guard::{From, RequestId};
+use super::request::{Answer, Body, done, ok};
+use crate::auth::{self, Identity, check_strength, hash_password, identify, verify_password};
+use crate::clock::now;
+use crate::server::Server;
+use crate::tell;
+
+pub(super) async fn login(
+    State(server): State<Server>,
+    Extension(RequestId(request_id)): Extension<RequestId>,
+    Extension(From(address)): Extension<From>,
+    Body(body): Body<LoginBody>,
+) -> Answer {
+    let password = Redacted::new(body.password);
+    let signed_in =
+        auth::login(&server, &body.email, password, body.account.as_deref(), &address, &request_id).await?;
+    let header = format!("Bearer {}", signed_in.token.expose());
+    let identity = identify(&server, Some(&header), address, request_id).await?;
+    let me = me_of(&server, &identity).await?;
+    ok(&Session { token: signed_in.token.expose().clone(), expires_at: signed_in.expires_at.to_string(), me })
+}
+
+pub(super) async fn logout(State(server): State<Server>, who: Identity) -> Answer {
+    if let Some(session) = &who.session_id {
+        let mut writing = server.store().write_account(&who.account_id).await?;
+        writing.session_end(session).await?;
+        writing.audit(tell::entry(&who.actor(), "auth.logout", ("user", &who.email), json!({}), now()));
+        server.commit(writing).await?;
+    }
+    done()
+}
+
+pub(super) async fn me(State(server): State<Server>, who: Identity) -> Answer {
+    ok(&me_of(&server, &who).await?)
+}
+
+async fn me_of(server: &Server, who: &Identity) -> Result<Me, StoreError> {
+    let memberships = server.store().read().await?.memberships(&who.user_id).await?;
+    Ok(Me {
+        user_id: who.user_id.clone(),
+        email: who.email.clone(),
+        account_id: who.account_id.clone(),
+        account_name: who.account_name.clone(),
+        role: who.role,
+        permissions: who.permissions.iter().copied().collect(),
+        token_name: who.token.as_ref().map(|(_, name)| name.clone()),
+        is_root: who.is_root,
+        must_change_password: who.must_change_password,
+        accounts: memberships.into_iter().map(|(_, name, _)| name).collect(),
+    })
+}
+
+pub(super) async fn password(
+    State(server): State<Server>,
+    who: Identity,
+    Body(body): Body<PasswordBody>,
+) -> Answer {
+    if who.token.is_some() {
+        return Err(HttpError::forbidden(
+            "an API token cannot change a password",
+            "sign in with the password",
+        ));
+    }
+    let user = server.store().read().await?.user(&who.user_id).await?.ok_or_else(HttpError::not_found)?;
+    let current = Redacted::new(body.current_password);
+    if !verify_password(current, Some(user.password_hash)).await {
+        return Err(HttpError::unprocessable("wrong-password", "the current password is wrong", ""));
+    }
+    check_strength(&body.new_password, &who.email).map_err(|why| {
+        HttpError::unprocessable("weak-password", why, "a few random words make a good one")
+    })?;
+    let hash = hash_password(Redacted::new(body.new_password)).await;
+    let hash = hash.ok_or_else(|| HttpError::unprocessable("password", "the password cannot be used", ""))?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    writing.user_set_password(&who.user_id, &hash, false).await?;
+    writing.audit(tell::entry(&who.actor(), "auth.password", ("user", &who.email), json!({}), now()));
+    server.commit(writing).await?;
+    done()
+}

@@ -1,0 +1,360 @@
+//! Drift: the report, and the three things to do about it.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use serde_json::json;
+use windlass_api::types::{
+    AcceptBody, Acceptance as AcceptanceInfo, AdoptBody, Adopted, DriftItem, DriftReport, DriftTarget,
+    FieldChange, Reverted,
+};
+use windlass_core::adopt::{AdoptError, Edited, adopt as adopt_live, patch};
+use windlass_core::diff::short_document;
+use windlass_core::drift::{Difference, Origin};
+use windlass_core::manifest::Context;
+use windlass_core::proposal::Status;
+use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::time::Timestamp;
+use windlass_source::{Author, Branch, CommitId, Mirror, NewFile, Push};
+use windlass_store::{Acceptance, ProposalFilter, Reading, Repository, Severity, Trigger};
+
+use super::error::HttpError;
+use super::repositories::find;
+use super::request::{Answer, Body, accepted, ok};
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::drift::{Found, differences_of, fields_of, last_change};
+use crate::server::Server;
+use crate::sync::{FetchPlan, SyncRequest, queue_run, read_fleet_at, told};
+use crate::{tell, world};
+
+pub(super) async fn report(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, &who, &id).await?;
+    ok(&report_of(&mut reading, &who, &repository).await?)
+}
+
+async fn report_of(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+) -> Result<DriftReport, HttpError> {
+    let found = differences_of(reading, &who.account_id, &repository.id).await?;
+    let filter = ProposalFilter {
+        statuses: vec![Status::PendingApproval, Status::Approved, Status::Applying],
+        repository_id: Some(repository.id.clone()),
+        ..ProposalFilter::default()
+    };
+    let open: Vec<(ResourceKey, String)> = reading
+        .proposals(&who.account_id, &filter, None, i32::MAX as usize)
+        .await?
+        .into_iter()
+        .map(|proposal| (proposal.change.key, proposal.id))
+        .collect();
+    let (mut drifted, mut pending, mut settled) = (Vec::new(), Vec::new(), Vec::new());
+    for difference in &found.differences {
+        let mut item = item_of(reading, who, repository, difference).await?;
+        item.proposal_id = open.iter().find(|(key, _)| *key == difference.key).map(|(_, id)| id.clone());
+        item.acceptance = found.acceptance(difference).map(acceptance_info);
+        match (item.acceptance.is_some(), difference.origin) {
+            (true, _) => settled.push(item),
+            (false, Origin::ByHand) => drifted.push(item),
+            (false, Origin::Pending) => pending.push(item),
+        }
+    }
+    let diff = short_document(found.open().map(|difference| (difference.action, &difference.key)));
+    Ok(DriftReport {
+        drift: !drifted.is_empty(),
+        repository_id: repository.id.clone(),
+        commit_sha: repository.good_commit.clone(),
+        compared_with: repository.good_at.map(|at| at.to_string()),
+        drifted,
+        pending,
+        accepted: settled,
+        diff,
+    })
+}
+
+fn acceptance_info(acceptance: &Acceptance) -> AcceptanceInfo {
+    AcceptanceInfo {
+        by: acceptance.by.clone(),
+        reason: acceptance.reason.clone(),
+        until: acceptance.until.map(|until| until.to_string()),
+    }
+}
+
+async fn item_of(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+    difference: &Difference,
+) -> Result<DriftItem, HttpError> {
+    let fields = fields_of(reading, &who.account_id, &repository.id, difference).await?;
+    let fields: Vec<FieldChange> = serde_json::from_value(fields).unwrap_or_default();
+    let changed = match difference.origin {
+        Origin::ByHand => last_change(reading, &who.account_id, &difference.key).await?,
+        Origin::Pending => None,
+    };
+    let (changed_by, changed_at) = changed.unzip();
+    Ok(DriftItem {
+        kind: difference.key.kind.slug().to_owned(),
+        name: difference.key.name.clone(),
+        change: difference.action.to_string(),
+        fields,
+        changed_by,
+        changed_at: changed_at.map(|at| at.to_string()),
+        proposal_id: None,
+        acceptance: None,
+    })
+}
+
+fn read_key(kind: &str, name: &str) -> Result<ResourceKey, HttpError> {
+    let kind = Kind::from_word(kind).ok_or_else(|| {
+        HttpError::unprocessable("bad-value", "that is not a kind of resource", "for example node")
+    })?;
+    Ok(ResourceKey::new(kind, name))
+}
+
+/// The difference of a resource, if it has one.
+fn pick<'f>(found: &'f Found, key: &ResourceKey) -> Result<&'f Difference, HttpError> {
+    let difference = found.differences.iter().find(|difference| difference.key == *key);
+    difference.ok_or_else(|| {
+        HttpError::conflict("no-difference", format!("{key} is as git says"), "look at the drift report")
+    })
+}
+
+pub(super) async fn revert(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Body(body): Body<DriftTarget>,
+) -> Answer {
+    let now = now();
+    let key = read_key(&body.kind, &body.name)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, &who, &id).await?;
+    let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
+    pick(&found, &key)?;
+    // What was accepted is not meant any more.
+    writing.acceptance_remove(&repository.id, &key).await?;
+    let request =
+        SyncRequest { trigger: Trigger::Revert, by: Some(who.email.clone()), confirm_mass_destroy: false };
+    let run_id = queue_run(&mut writing, &repository, &request, now).await?;
+    let detail = json!({"repository": repository.name, "sync_run_id": run_id});
+    writing.audit(tell::entry(&who.actor(), "drift.revert", ("drift", &key.to_string()), detail, now));
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    let message = format!("a proposal makes {key} what git says again; approve it to apply it");
+    accepted(&Reverted { sync_run_id: run_id, message })
+}
+
+pub(super) async fn accept(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Body(body): Body<AcceptBody>,
+) -> Answer {
+    let now = now();
+    let key = read_key(&body.kind, &body.name)?;
+    let reason: String = body.reason.trim().chars().take(500).collect();
+    if reason.is_empty() {
+        return Err(HttpError::unprocessable(
+            "missing-key",
+            "say why the difference is meant",
+            "give a reason",
+        ));
+    }
+    let until = read_until(body.until.as_deref(), now)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, &who, &id).await?;
+    let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
+    let difference = pick(&found, &key)?;
+    let acceptance = Acceptance {
+        key: key.clone(),
+        desired: difference.desired,
+        live: difference.live,
+        until,
+        reason: reason.clone(),
+        by: who.email.clone(),
+        at: now,
+    };
+    writing.acceptance_put(&repository.id, &acceptance).await?;
+    let detail = json!({"repository": repository.name, "reason": reason, "until": until});
+    writing.audit(tell::entry(
+        &who.actor(),
+        "drift.accept",
+        ("drift", &key.to_string()),
+        detail.clone(),
+        now,
+    ));
+    let message = format!("{} says that {key} is meant to differ: {reason}", who.email);
+    let kind = "gitops.drift_accepted";
+    writing.event(tell::repository_event(
+        kind,
+        Severity::Medium,
+        &repository,
+        &who.email,
+        message,
+        detail,
+        now,
+    ));
+    let report = report_of(&mut writing, &who, &repository).await?;
+    server.commit(writing).await?;
+    server.nudges().drift.notify_one();
+    server.nudges().sync.notify_one();
+    ok(&report)
+}
+
+fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, HttpError> {
+    let Some(text) = text else { return Ok(None) };
+    let until = Timestamp::parse(text).filter(|until| *until > now);
+    until.map(Some).ok_or_else(|| {
+        HttpError::unprocessable(
+            "bad-value",
+            "until is a time in the future",
+            "write it as 2027-01-31T18:00:00Z",
+        )
+    })
+}
+
+pub(super) async fn unaccept(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Body(body): Body<DriftTarget>,
+) -> Answer {
+    let now = now();
+    let key = read_key(&body.kind, &body.name)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, &who, &id).await?;
+    if !writing.acceptance_remove(&repository.id, &key).await? {
+        return Err(HttpError::not_found());
+    }
+    let detail = json!({"repository": repository.name});
+    writing.audit(tell::entry(&who.actor(), "drift.unaccept", ("drift", &key.to_string()), detail, now));
+    let report = report_of(&mut writing, &who, &repository).await?;
+    server.commit(writing).await?;
+    server.nudges().drift.notify_one();
+    ok(&report)
+}
+
+pub(super) async fn adopt(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Body(body): Body<AdoptBody>,
+) -> Answer {
+    let branch = body.branch.as_deref().map(Branch::parse).transpose();
+    let branch =
+        branch.map_err(|error| HttpError::unprocessable("bad-value", error.to_string(), error.help()))?;
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, &who, &id).await?;
+    let wanted = wanted_of(&mut reading, &who, &repository, &body).await?;
+    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let context = world::reading_context(&mut reading, &account).await?;
+    drop(reading);
+    let Some(commit) = repository.good_commit.as_deref().and_then(CommitId::parse) else {
+        return Err(HttpError::conflict("never-synced", "this repository was never read", "sync it first"));
+    };
+    let plan = FetchPlan::of(&repository, &server)?;
+    let job = Job { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
+    let task_server = server.clone();
+    let directory = server.mirror_directory(&repository.id);
+    let task = tokio::task::spawn_blocking(move || job.work(&task_server, &directory));
+    let internal =
+        |_| HttpError::conflict("internal", "the change could not be made", "see the server's log");
+    let (edited, pushed) = task.await.map_err(internal)??;
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let detail = json!({"branch": branch.as_ref().map(Branch::as_str), "commit_sha": pushed,
+        "files": edited.iter().map(|file| file.path.clone()).collect::<Vec<_>>()});
+    writing.audit(tell::entry(&who.actor(), "drift.adopt", ("repository", &repository.name), detail, now));
+    server.commit(writing).await?;
+    ok(&Adopted { patch: patch(&edited), branch: pushed.as_ref().and(body.branch), commit_sha: pushed })
+}
+
+/// What shall be adopted: key and what is live of it.
+type Wanted = Vec<(ResourceKey, Option<Arc<Spec>>)>;
+
+async fn wanted_of(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+    body: &AdoptBody,
+) -> Result<Wanted, HttpError> {
+    let found = differences_of(reading, &who.account_id, &repository.id).await?;
+    let keys: Vec<ResourceKey> = match body.resources.is_empty() {
+        true => found.drifted().map(|difference| difference.key.clone()).collect(),
+        false => {
+            let named: Result<Vec<_>, _> =
+                body.resources.iter().map(|target| read_key(&target.kind, &target.name)).collect();
+            named?
+        }
+    };
+    if keys.is_empty() {
+        return Err(HttpError::conflict("no-difference", "nothing has drifted", "look at the drift report"));
+    }
+    let mut wanted = Vec::with_capacity(keys.len());
+    for key in keys {
+        pick(&found, &key)?;
+        let live = reading.resource(&who.account_id, &key).await?.map(|live| live.spec);
+        wanted.push((key, live));
+    }
+    Ok(wanted)
+}
+
+/// Everything that is needed on the thread that may block.
+struct Job {
+    commit: CommitId,
+    plan: FetchPlan,
+    wanted: Wanted,
+    context: Context,
+    branch: Option<Branch>,
+    author: String,
+}
+
+impl Job {
+    fn work(
+        &self,
+        server: &Server,
+        directory: &std::path::Path,
+    ) -> Result<(Vec<Edited>, Option<String>), HttpError> {
+        let local = |error: &dyn std::error::Error| {
+            HttpError::conflict("local", told(error), "sync the repository once more, then try again")
+        };
+        let mirror = Mirror::open_or_create(directory).map_err(|error| local(&error))?;
+        let tree = mirror.tree(&self.commit, &self.plan.prefix).map_err(|error| local(&error))?;
+        let (fleet, _) = read_fleet_at(&tree, &self.context);
+        let edited = adopt_live(&fleet, &self.wanted, &self.context).map_err(adopt_error)?;
+        let edited = in_repository(edited, self.plan.prefix.as_str());
+        let Some(branch) = &self.branch else { return Ok((edited, None)) };
+        let files: Vec<NewFile> = edited
+            .iter()
+            .map(|file| NewFile { path: file.path.clone(), content: file.after.clone().into_bytes() })
+            .collect();
+        let author = Author { name: self.author.clone(), email: self.author.clone(), at: now() };
+        let names: Vec<String> = self.wanted.iter().map(|(key, _)| key.to_string()).collect();
+        let message = format!("Adopt what is live\n\n{}\n", names.join("\n"));
+        let push = Push { base: &self.commit, branch, files: &files, message: &message, author: &author };
+        let pushed = mirror.push_branch(&self.plan.options(server), &push).map_err(|error| {
+            let help =
+                "the credential may not be allowed to write, or the branch exists; use the patch instead";
+            HttpError::conflict("push", told(&error), help)
+        })?;
+        Ok((edited, Some(pushed.as_str().to_owned())))
+    }
+}
+
+/// The same files named from the repository's root.
+fn in_repository(edited: Vec<Edited>, prefix: &str) -> Vec<Edited> {
+    let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+    edited.into_iter().map(|file| Edited { path: format!("{prefix}{}", file.path), ..file }).collect()
+}
+
+fn adopt_error(error: AdoptError) -> HttpError {
+    let help = match &error {
+        AdoptError::NeedsHand { suggestion, .. } => format!("edit it by hand:\n{suggestion}"),
+        _ => "look at the repository's last run".to_owned(),
+    };
+    HttpError::conflict("adopt", error.to_string(), help)
+}

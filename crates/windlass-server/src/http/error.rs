@@ -1,0 +1,223 @@
+//! The one place that maps errors to HTTP.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use windlass_api::types::{ErrorBody, ErrorDetail, ErrorEnvelope};
+use windlass_core::diagnostic::Diagnostic;
+use windlass_store::{RunError, StoreError};
+
+use crate::auth::{AuthError, LoginError};
+use crate::decide::DecisionError;
+
+/// An answer that is not a success.
+#[derive(Debug)]
+pub(crate) struct HttpError {
+    status: StatusCode,
+    body: ErrorBody,
+    retry_after: Option<u64>,
+}
+
+impl HttpError {
+    pub(crate) fn new(
+        status: StatusCode,
+        code: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> HttpError {
+        let body = ErrorBody {
+            code: code.to_owned(),
+            message: message.into(),
+            help: help.into(),
+            details: Vec::new(),
+            request_id: String::new(),
+        };
+        HttpError { status, body, retry_after: None }
+    }
+
+    /// The same answer whether something is absent or in another account.
+    pub(crate) fn not_found() -> HttpError {
+        HttpError::new(
+            StatusCode::NOT_FOUND,
+            "not-found",
+            "there is no such thing here",
+            "check the id or name",
+        )
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>, help: impl Into<String>) -> HttpError {
+        HttpError::new(StatusCode::BAD_REQUEST, "bad-request", message, help)
+    }
+
+    pub(crate) fn unprocessable(
+        code: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> HttpError {
+        HttpError::new(StatusCode::UNPROCESSABLE_ENTITY, code, message, help)
+    }
+
+    pub(crate) fn conflict(code: &str, message: impl Into<String>, help: impl Into<String>) -> HttpError {
+        HttpError::new(StatusCode::CONFLICT, code, message, help)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>, help: impl Into<String>) -> HttpError {
+        HttpError::new(StatusCode::FORBIDDEN, "forbidden", message, help)
+    }
+
+    /// Someone else changed it since the version the caller named.
+    pub(crate) fn precondition() -> HttpError {
+        let help = "read it again and decide anew";
+        HttpError::new(StatusCode::PRECONDITION_FAILED, "changed-meanwhile", "it was changed meanwhile", help)
+    }
+
+    /// Problems with a resource or a document, each with its place.
+    pub(crate) fn unsound(diagnostics: &[Diagnostic]) -> HttpError {
+        let first = diagnostics.first().map_or("it is not sound", |problem| problem.message.as_str());
+        let more = if diagnostics.len() > 1 {
+            format!(" (and {} more)", diagnostics.len() - 1)
+        } else {
+            String::new()
+        };
+        let mut error = HttpError::unprocessable("invalid", format!("{first}{more}"), "");
+        error.body.details = diagnostics
+            .iter()
+            .map(|problem| ErrorDetail {
+                code: problem.code.slug().to_owned(),
+                path: problem.path.clone(),
+                message: problem.message.clone(),
+                help: problem.help.clone().unwrap_or_default(),
+            })
+            .collect();
+        if let [only] = diagnostics {
+            error.body.help = only.help.clone().unwrap_or_default();
+        }
+        error
+    }
+
+    pub(crate) fn with_request(mut self, request_id: &str) -> HttpError {
+        self.body.request_id = request_id.to_owned();
+        self
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The error alone, for one item of a batch.
+    pub(crate) fn into_body(self) -> ErrorBody {
+        self.body
+    }
+}
+
+impl IntoResponse for HttpError {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(ErrorEnvelope { error: self.body })).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(value) =
+            self.retry_after.and_then(|seconds| HeaderValue::from_str(&seconds.to_string()).ok())
+        {
+            response.headers_mut().insert(header::RETRY_AFTER, value);
+        }
+        response
+    }
+}
+
+impl From<StoreError> for HttpError {
+    fn from(error: StoreError) -> HttpError {
+        match &error {
+            StoreError::Taken(_) => {
+                HttpError::conflict("taken", "the name is taken, or something still needs it", "")
+            }
+            StoreError::NoAccount { .. } => HttpError::not_found(),
+            StoreError::DiskFull(_) | StoreError::ReadOnly(_) => {
+                tracing::error!(%error, "the database cannot be written");
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                HttpError::new(
+                    status,
+                    "database-unwritable",
+                    error.to_string(),
+                    "nothing was changed; try again later",
+                )
+            }
+            StoreError::Busy(_) | StoreError::LeaseLost { .. } => {
+                HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "others are writing", "try again")
+            }
+            _ => {
+                tracing::error!(%error, "the database failed");
+                let help = "see the server's log for this request";
+                HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Windlass itself failed", help)
+            }
+        }
+    }
+}
+
+impl From<AuthError> for HttpError {
+    fn from(error: AuthError) -> HttpError {
+        let unauthorized = |message: &str| {
+            let help = "sign in with `windlass login`, or send an API token as Authorization: Bearer";
+            HttpError::new(StatusCode::UNAUTHORIZED, "unauthorized", message, help)
+        };
+        match error {
+            AuthError::Missing => unauthorized("this needs a token"),
+            AuthError::Invalid => unauthorized("the token is not valid, has expired or was revoked"),
+            AuthError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<LoginError> for HttpError {
+    fn from(error: LoginError) -> HttpError {
+        match error {
+            LoginError::Refused => {
+                let message = "the e-mail address, the password or the account is wrong";
+                HttpError::new(StatusCode::UNAUTHORIZED, "login-refused", message, "check them and try again")
+            }
+            LoginError::Throttled(wait) => {
+                let seconds = wait.as_secs() + 1;
+                let message = format!("too many failed sign-ins; wait {seconds} s");
+                let mut error = HttpError::new(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "throttled",
+                    message,
+                    "an admin can reset the password",
+                );
+                error.retry_after = Some(seconds);
+                error
+            }
+            LoginError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DecisionError> for HttpError {
+    fn from(error: DecisionError) -> HttpError {
+        match error {
+            DecisionError::NotFound => HttpError::not_found(),
+            DecisionError::Closed(status) => {
+                let message = format!("the proposal is {status}");
+                HttpError::conflict(
+                    "not-open",
+                    message,
+                    "only a proposal that waits for approval can be decided about",
+                )
+            }
+            DecisionError::Moved { digest } => {
+                let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
+                HttpError::conflict("moved", message, "review it again")
+            }
+            DecisionError::NotAllowed(why) => HttpError::forbidden(why, "someone else has to decide"),
+            DecisionError::Unsound(diagnostics) => HttpError::unsound(&diagnostics),
+            DecisionError::Senseless(message) => HttpError::unprocessable("senseless", message, ""),
+            DecisionError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RunError> for HttpError {
+    fn from(error: RunError) -> HttpError {
+        HttpError::unprocessable(&error.code, error.message, error.help)
+    }
+}

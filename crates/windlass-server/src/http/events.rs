@@ -1,0 +1,202 @@
+//! Events: pages of what happened, and a stream of what happens.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::IntoResponse as _;
+use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
+use futures_util::stream;
+use serde::Deserialize;
+use windlass_api::permission::Permission;
+use windlass_api::types::{EventInfo, EventList};
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_store::{Event, EventFilter, EventOrder, Severity};
+
+use super::audit::PageQueryText;
+use super::error::HttpError;
+use super::page::cut;
+use super::request::{Answer, Query, header_text, ok};
+use crate::auth::{Identity, identify};
+use crate::server::Server;
+
+/// Events read at a time for a stream.
+const AT_ONCE: usize = 100;
+
+/// How late an event of another replica may come, and how often it is asked whether the caller still may listen.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    #[serde(flatten)]
+    page: PageQueryText,
+    after: Option<String>,
+    kind: Option<String>,
+    run: Option<String>,
+    repository: Option<String>,
+    resource: Option<String>,
+    severity: Option<String>,
+    q: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct FollowQuery {
+    after: Option<i64>,
+    kind: Option<String>,
+}
+
+pub(super) fn info(event: Event) -> EventInfo {
+    EventInfo {
+        seq: event.seq,
+        kind: event.kind,
+        severity: event.severity.slug().to_owned(),
+        resource_kind: event.resource_kind,
+        resource_name: event.resource_name,
+        repository_id: event.repository_id,
+        correlation_id: event.correlation_id,
+        source: event.source,
+        message: event.message,
+        payload: event.payload,
+        at: event.at.to_string(),
+    }
+}
+
+fn number(text: &str) -> Result<i64, HttpError> {
+    text.parse()
+        .map_err(|_| HttpError::bad_request("after is the number of an event", "for example after=120"))
+}
+
+pub(super) async fn list(
+    State(server): State<Server>,
+    who: Identity,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let page = query.page.read()?;
+    let limit = page.limit()?;
+    let mut reading = server.store().read().await?;
+    let repository_id = match &query.repository {
+        Some(repository) => {
+            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
+        }
+        None => None,
+    };
+    let filter = EventFilter {
+        kind: query.kind,
+        correlation_id: query.run,
+        repository_id,
+        resource: query.resource.as_deref().map(read_resource).transpose()?,
+        severity: query.severity.as_deref().map(read_severity).transpose()?,
+        search: query.q,
+    };
+    let cursor = page.after()?.map(|text| number(&text)).transpose()?;
+    let order = match query.after.as_deref().map(number).transpose()? {
+        Some(after) => EventOrder::OldestAfter(cursor.unwrap_or(after)),
+        None => EventOrder::NewestBefore(cursor.unwrap_or(i64::MAX)),
+    };
+    let mut events = reading.events(&who.account_id, &filter, order, limit + 1).await?;
+    let meta = cut(&mut events, limit, |event| event.seq.to_string());
+    ok(&EventList { fleet_events: events.into_iter().map(info).collect(), meta })
+}
+
+fn read_resource(text: &str) -> Result<ResourceKey, HttpError> {
+    let wrong = || HttpError::bad_request("resource is kind/name", "for example resource=node/edge-tokyo-01");
+    let (kind, name) = text.split_once('/').ok_or_else(wrong)?;
+    Ok(ResourceKey::new(Kind::from_word(kind).ok_or_else(wrong)?, name))
+}
+
+fn read_severity(text: &str) -> Result<Severity, HttpError> {
+    let wrong = || HttpError::bad_request("severity is low, medium, high or critical", "");
+    Severity::from_slug(text).ok_or_else(wrong)
+}
+
+/// A listener and how far they have heard.
+struct Listener {
+    server: Server,
+    who: Identity,
+    authorization: Option<String>,
+    filter: EventFilter,
+    after: i64,
+    ready: VecDeque<Event>,
+    checked: Instant,
+    writes: tokio::sync::watch::Receiver<u64>,
+    stopping: tokio::sync::watch::Receiver<bool>,
+}
+
+pub(super) async fn stream(
+    State(server): State<Server>,
+    who: Identity,
+    headers: HeaderMap,
+    Query(query): Query<FollowQuery>,
+) -> Answer {
+    let resumed = header_text(&headers, "last-event-id").and_then(|text| text.parse().ok());
+    let mut reading = server.store().read().await?;
+    let after = match resumed.or(query.after) {
+        Some(after) => after,
+        None => reading.last_event(&who.account_id).await?,
+    };
+    drop(reading);
+    let listener = Listener {
+        authorization: header_text(&headers, "authorization").map(str::to_owned),
+        filter: EventFilter { kind: query.kind, ..EventFilter::default() },
+        after,
+        ready: VecDeque::new(),
+        checked: Instant::now(),
+        writes: server.watch_writes(),
+        stopping: server.watch_stopping(),
+        server,
+        who,
+    };
+    let events = stream::unfold(listener, |mut listener| async move {
+        let event = listener.next().await?;
+        Some((Ok::<_, Infallible>(told(event)), listener))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+fn told(event: Event) -> SseEvent {
+    let (seq, kind) = (event.seq, event.kind.clone());
+    let data = serde_json::to_string(&info(event)).unwrap_or_default();
+    SseEvent::default().id(seq.to_string()).event(kind).data(data)
+}
+
+impl Listener {
+    /// The next event; none when the listener may not hear more.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                self.after = event.seq;
+                return Some(event);
+            }
+            self.writes.borrow_and_update();
+            let mut reading = self.server.store().read().await.ok()?;
+            let order = EventOrder::OldestAfter(self.after);
+            self.ready =
+                reading.events(&self.who.account_id, &self.filter, order, AT_ONCE).await.ok()?.into();
+            drop(reading);
+            if self.ready.is_empty() && !self.wait().await {
+                return None;
+            }
+        }
+    }
+
+    /// Waits until there may be more. False when the caller may not listen any more, or the server stops.
+    async fn wait(&mut self) -> bool {
+        tokio::select! {
+            _ = self.writes.changed() => {}
+            _ = self.stopping.changed() => return false,
+            () = tokio::time::sleep(LOOK_AGAIN) => {}
+        }
+        if self.checked.elapsed() < LOOK_AGAIN {
+            return true;
+        }
+        self.checked = Instant::now();
+        // Rights end while a stream is open: ask again.
+        let (address, request) = (self.who.address.clone(), self.who.request_id.clone());
+        let still = identify(&self.server, self.authorization.as_deref(), address, request).await;
+        still.is_ok_and(|still| {
+            still.account_id == self.who.account_id && still.permissions.contains(&Permission::GitopsRead)
+        })
+    }
+}

@@ -1,0 +1,238 @@
+//! What surrounds every request: an id, a log line, numbers, and the question whether it is allowed.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use serde_json::json;
+use windlass_api::endpoint::{Access, endpoints};
+use windlass_store::{AuditEntry, Outcome, new_id};
+
+use super::error::HttpError;
+use super::request::header_text;
+use crate::auth::{Identity, identify};
+use crate::clock::now;
+use crate::server::Server;
+use crate::tell;
+
+/// Who may use which route.
+static ACCESS: LazyLock<BTreeMap<(&'static str, String), Access>> = LazyLock::new(|| {
+    endpoints()
+        .into_iter()
+        .map(|endpoint| ((endpoint.method.as_str(), endpoint.path), endpoint.access))
+        .collect()
+});
+
+/// The id of a request: the caller's if it is a harmless word, else a new one.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestId(pub(crate) String);
+
+/// Where a request comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct From(pub(crate) String);
+
+/// Gives a request its id, measures and logs it.
+pub(super) async fn surround(mut request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let id = header_text(request.headers(), "x-request-id")
+        .filter(|id| {
+            (1..=64).contains(&id.len())
+                && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        })
+        .map_or_else(new_id, str::to_owned);
+    let address = request
+        .extensions()
+        .get::<ConnectInfo<SocketAddr>>()
+        .map_or_else(|| "unknown".to_owned(), |info| info.0.ip().to_string());
+    request.extensions_mut().insert(RequestId(id.clone()));
+    request.extensions_mut().insert(From(address.clone()));
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let mut response = next.run(request).await;
+    let route =
+        response.extensions().get::<Route>().map_or_else(|| "unmatched".to_owned(), |route| route.0.clone());
+    let who = response.extensions().get::<Who>().map(|who| who.0.clone()).unwrap_or_default();
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert("x-request-id", value);
+    }
+    protect(&mut response);
+    log(&method, &path, &route, response.status(), begun, &id, &address, &who);
+    response
+}
+
+/// Nothing here is a page, a script or something to keep.
+fn protect(response: &mut Response) {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        ("x-content-type-options", "nosniff"),
+        ("cache-control", "no-store"),
+        ("x-frame-options", "DENY"),
+        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+        ("referrer-policy", "no-referrer"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "a log line has these columns")]
+fn log(
+    method: &Method,
+    path: &str,
+    route: &str,
+    status: StatusCode,
+    begun: Instant,
+    id: &str,
+    address: &str,
+    who: &str,
+) {
+    let seconds = begun.elapsed().as_secs_f64();
+    let labels = [
+        ("method", method.to_string()),
+        ("route", route.to_owned()),
+        ("status", status.as_u16().to_string()),
+    ];
+    metrics::counter!("windlass_http_requests_total", &labels).increment(1);
+    metrics::histogram!("windlass_http_request_seconds", "route" => route.to_owned()).record(seconds);
+    let millis = seconds * 1000.0;
+    match status.is_server_error() {
+        true => {
+            tracing::error!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who)
+        }
+        false => {
+            tracing::info!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who)
+        }
+    }
+}
+
+/// The route that answered, for numbers.
+#[derive(Clone)]
+struct Route(String);
+
+/// Who asked, for the log.
+#[derive(Clone)]
+struct Who(String);
+
+/// Lets a request through only if the endpoint table says so.
+pub(super) async fn authorize(State(server): State<Server>, mut request: Request, next: Next) -> Response {
+    let route =
+        request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
+    // HEAD is answered as GET is, and may no more.
+    let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
+    let method = ["GET", "POST", "PUT", "PATCH", "DELETE"].into_iter().find(|known| *known == method);
+    let access = method.and_then(|method| ACCESS.get(&(method, route.clone())).copied());
+    let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
+    let mut who = String::new();
+    let checked = match access {
+        // A route that is not in the table is nobody's.
+        None => Err(HttpError::not_found()),
+        Some(Access::Public) => Ok(None),
+        Some(access) => {
+            let asked = Asked::of(&request, &request_id);
+            check(&server, &asked, access).await.map(Some)
+        }
+    };
+    let mut response = match checked {
+        Ok(identity) => {
+            if let Some(identity) = identity {
+                who = identity.email.clone();
+                request.extensions_mut().insert(identity);
+            }
+            next.run(request).await
+        }
+        Err(error) => error.with_request(&request_id).into_response(),
+    };
+    response.extensions_mut().insert(Route(route));
+    response.extensions_mut().insert(Who(who));
+    response
+}
+
+/// What of a request decides whether it is allowed.
+struct Asked {
+    authorization: Option<String>,
+    address: String,
+    request_id: String,
+    method: Method,
+    path: String,
+}
+
+impl Asked {
+    fn of(request: &Request, request_id: &str) -> Asked {
+        Asked {
+            authorization: header_text(request.headers(), "authorization").map(str::to_owned),
+            address: request.extensions().get::<From>().map(|from| from.0.clone()).unwrap_or_default(),
+            request_id: request_id.to_owned(),
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+        }
+    }
+}
+
+async fn check(server: &Server, asked: &Asked, access: Access) -> Result<Identity, HttpError> {
+    let (address, request_id) = (asked.address.clone(), asked.request_id.clone());
+    let identity = identify(server, asked.authorization.as_deref(), address, request_id).await?;
+    if let Some(error) = refusal_of(&identity, access, &asked.path) {
+        if asked.method != Method::GET {
+            record_refusal(server, &identity, asked, &error).await?;
+        }
+        return Err(error);
+    }
+    Ok(identity)
+}
+
+/// What someone with a one-time password may still do.
+const BEFORE_OWN_PASSWORD: &[&str] = &["/api/v1/auth/password", "/api/v1/auth/me", "/api/v1/auth/logout"];
+
+fn refusal_of(identity: &Identity, access: Access, path: &str) -> Option<HttpError> {
+    if identity.must_change_password && !BEFORE_OWN_PASSWORD.contains(&path) {
+        let help = "POST /api/v1/auth/password, or `windlass login`";
+        return Some(HttpError::new(
+            StatusCode::FORBIDDEN,
+            "password-change-required",
+            "choose a password of your own first",
+            help,
+        ));
+    }
+    match access {
+        Access::Public | Access::SignedIn => None,
+        Access::Needs(permission) if identity.permissions.contains(&permission) => None,
+        Access::Needs(permission) => Some(HttpError::forbidden(
+            format!("this needs the permission {permission}"),
+            "ask an admin of the account for it",
+        )),
+        Access::Root if identity.is_root => None,
+        Access::Root => {
+            Some(HttpError::forbidden("this is for administrators of the installation", "ask one of them"))
+        }
+    }
+}
+
+/// Refused changes are on the record too.
+async fn record_refusal(
+    server: &Server,
+    identity: &Identity,
+    asked: &Asked,
+    error: &HttpError,
+) -> Result<(), HttpError> {
+    let mut writing = server.store().write_account(&identity.account_id).await?;
+    let target: String = asked.path.chars().take(300).collect();
+    let detail = json!({"method": asked.method.as_str(), "status": error.status().as_u16()});
+    writing.audit(AuditEntry {
+        outcome: Outcome::Refused,
+        ..tell::entry(&identity.actor(), "request", ("path", &target), detail, now())
+    });
+    server.commit(writing).await?;
+    Ok(())
+}
+
+/// A handler that panicked answers like any other failure, and says nothing of why.
+pub(super) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+    let help = "see the server's log for this request";
+    HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Windlass itself failed", help)
+        .into_response()
+}

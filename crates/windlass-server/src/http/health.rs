@@ -1,0 +1,75 @@
+//! What machines ask: is it alive, can it work, how much does it do.
+
+use std::sync::OnceLock;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use serde_json::json;
+
+use super::error::HttpError;
+use super::request::{Answer, ok};
+use crate::server::Server;
+
+/// Where numbers are gathered: one for the process.
+static NUMBERS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// Begins to gather numbers.
+pub(crate) fn gather_numbers() {
+    NUMBERS.get_or_init(|| PrometheusBuilder::new().install_recorder().ok());
+}
+
+pub(super) async fn health() -> Answer {
+    ok(&json!({"status": "alive"}))
+}
+
+pub(super) async fn ready(State(server): State<Server>) -> Answer {
+    let mut faults: Vec<String> =
+        server.troubles().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect();
+    if let Err(error) = ask_database(&server).await {
+        faults.push(error.to_string());
+    }
+    if server.is_stopping() {
+        faults.push("the server is stopping".to_owned());
+    }
+    match faults.is_empty() {
+        true => ok(&json!({"status": "ready"})),
+        false => {
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            Err(HttpError::new(
+                status,
+                "not-ready",
+                faults.join("; "),
+                "it goes on by itself once this is mended",
+            ))
+        }
+    }
+}
+
+async fn ask_database(server: &Server) -> Result<(), windlass_store::StoreError> {
+    server.store().read().await?.users_count().await.map(drop)
+}
+
+pub(super) async fn metrics() -> Answer {
+    let text = NUMBERS.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default();
+    Ok(([("content-type", "text/plain; version=0.0.4")], text).into_response())
+}
+
+pub(super) async fn openapi() -> Answer {
+    ok(&windlass_api::openapi::document())
+}
+
+pub(super) async fn nowhere() -> Answer {
+    Err(HttpError::not_found())
+}
+
+pub(super) async fn wrong_method() -> Answer {
+    let message = "this cannot be done here";
+    Err(HttpError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method-not-allowed",
+        message,
+        "see /api/openapi.json",
+    ))
+}

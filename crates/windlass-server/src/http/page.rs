@@ -1,0 +1,49 @@
+//! Pages of lists: a limit, and a cursor that only this server understands.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+use windlass_api::types::PageMeta;
+
+use super::error::HttpError;
+
+const DEFAULT_LIMIT: usize = 50;
+const MAX_LIMIT: usize = 500;
+
+/// The page a caller asks for.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct PageQuery {
+    pub(crate) limit: Option<usize>,
+    pub(crate) cursor: Option<String>,
+}
+
+impl PageQuery {
+    /// How many.
+    pub(crate) fn limit(&self) -> Result<usize, HttpError> {
+        match self.limit.unwrap_or(DEFAULT_LIMIT) {
+            limit @ 1..=MAX_LIMIT => Ok(limit),
+            _ => Err(HttpError::bad_request(
+                format!("limit is 1 to {MAX_LIMIT}"),
+                "ask for pages and follow next_cursor",
+            )),
+        }
+    }
+
+    /// Where the last page ended.
+    pub(crate) fn after(&self) -> Result<Option<String>, HttpError> {
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.map(Some).ok_or_else(|| {
+            HttpError::bad_request("the cursor is not one of this server", "send back meta.next_cursor")
+        })
+    }
+}
+
+/// Cuts a list that was read with one item more than a page has, and tells where it goes on.
+pub(crate) fn cut<T>(items: &mut Vec<T>, limit: usize, position: impl Fn(&T) -> String) -> PageMeta {
+    let is_more = items.len() > limit;
+    items.truncate(limit);
+    let next_cursor = items.last().filter(|_| is_more).map(|item| URL_SAFE_NO_PAD.encode(position(item)));
+    PageMeta { next_cursor, limit }
+}

@@ -1,0 +1,64 @@
+//! The approval policy.
+
+use axum::extract::State;
+use serde_json::{Value, json};
+use windlass_api::types::{PolicyBody, PolicyInfo};
+use windlass_core::diagnostic;
+use windlass_core::gate::Policy;
+use windlass_store::AuditEntry;
+
+use super::error::HttpError;
+use super::request::{Answer, Body, IfMatch, ok, tagged};
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::server::Server;
+use crate::tell;
+
+fn read_stored(text: &str) -> Policy {
+    Policy::read("policy", text).0.unwrap_or_default()
+}
+
+pub(super) async fn show(State(server): State<Server>, who: Identity) -> Answer {
+    let account =
+        server.store().read().await?.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let info = PolicyInfo { policy: read_stored(&account.policy).to_json(), version: account.policy_version };
+    tagged(ok(&info), account.policy_version)
+}
+
+pub(super) async fn replace(
+    State(server): State<Server>,
+    who: Identity,
+    if_match: IfMatch,
+    Body(body): Body<PolicyBody>,
+) -> Answer {
+    let text = match &body.policy {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let (policy, problems) = Policy::read("policy", &text);
+    let policy = policy.filter(|_| !diagnostic::has_errors(&problems));
+    let Some(policy) = policy else { return Err(HttpError::unsound(&problems)) };
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let account = writing.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    if_match.check(account.policy_version)?;
+    if !writing.account_set_policy(&policy.to_json().to_string(), account.policy_version).await? {
+        return Err(HttpError::precondition());
+    }
+    writing.audit(AuditEntry {
+        before: Some(read_stored(&account.policy).digest()),
+        after: Some(policy.digest()),
+        ..tell::entry(
+            &who.actor(),
+            "policy.replace",
+            ("policy", &who.account_name),
+            json!({"policy": policy.to_json()}),
+            now,
+        )
+    });
+    server.commit(writing).await?;
+    // What waited for approval may pass by itself now.
+    server.nudges().apply.notify_one();
+    let version = account.policy_version + 1;
+    tagged(ok(&PolicyInfo { policy: policy.to_json(), version }), version)
+}

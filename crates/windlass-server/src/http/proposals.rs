@@ -1,0 +1,257 @@
+//! Proposals and decisions about them.
+
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use windlass_api::types::{
+    ApproveBody, BatchBody, BatchDecision, BatchItem, BatchResult, EditBody, ProposalEnvelope, ProposalList,
+    RejectBody,
+};
+use windlass_core::proposal::Status;
+use windlass_core::resource::Kind;
+use windlass_store::{Account, ProposalFilter, Reading, Repository};
+
+use super::audit::PageQueryText;
+use super::error::HttpError;
+use super::page::cut;
+use super::proposal_info::{Around, info};
+use super::request::{Answer, Body, IfMatch, Query, ok, tagged};
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::decide;
+use crate::gatekeeper::Gatekeeper;
+use crate::server::Server;
+
+/// The longest wait for an apply.
+const LONGEST_WAIT: u64 = 60;
+
+/// Decisions of one request.
+const MAX_BATCH: usize = 5_000;
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    #[serde(flatten)]
+    page: PageQueryText,
+    status: Option<String>,
+    run: Option<String>,
+    repository: Option<String>,
+    kind: Option<String>,
+    name: Option<String>,
+    q: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WaitQuery {
+    wait: Option<u64>,
+}
+
+fn read_statuses(text: &str) -> Result<Vec<Status>, HttpError> {
+    if text == "open" {
+        return Ok(Status::ALL.iter().copied().filter(|status| status.is_open()).collect());
+    }
+    let wrong = |word: &str| {
+        let known: Vec<&str> = Status::ALL.iter().map(|status| status.slug()).collect();
+        HttpError::bad_request(format!("`{word}` is not a status"), format!("open, {}", known.join(", ")))
+    };
+    text.split(',').map(|word| Status::from_slug(word.trim()).ok_or_else(|| wrong(word))).collect()
+}
+
+async fn filter_of(
+    reading: &mut Reading,
+    who: &Identity,
+    query: &ListQuery,
+) -> Result<ProposalFilter, HttpError> {
+    let repository_id = match &query.repository {
+        Some(repository) => {
+            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
+        }
+        None => None,
+    };
+    let unknown = || HttpError::bad_request("kind is a kind of resource", "for example kind=node");
+    Ok(ProposalFilter {
+        statuses: query.status.as_deref().map(read_statuses).transpose()?.unwrap_or_default(),
+        run_id: query.run.clone(),
+        repository_id,
+        kind: query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?,
+        name: query.name.clone(),
+        search: query.q.clone(),
+    })
+}
+
+async fn surroundings(
+    reading: &mut Reading,
+    who: &Identity,
+) -> Result<(Account, Vec<Repository>), HttpError> {
+    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    Ok((account, reading.repositories(&who.account_id).await?))
+}
+
+pub(super) async fn list(
+    State(server): State<Server>,
+    who: Identity,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let filter = filter_of(&mut reading, &who, &query).await?;
+    let page = query.page.read()?;
+    let limit = page.limit()?;
+    let before = page.after()?;
+    let mut found = reading.proposals(&who.account_id, &filter, before.as_deref(), limit + 1).await?;
+    let meta = cut(&mut found, limit, |proposal| proposal.id.clone());
+    let (account, repositories) = surroundings(&mut reading, &who).await?;
+    let gatekeeper = Gatekeeper::of(&account);
+    let mut proposals = Vec::with_capacity(found.len());
+    for proposal in &found {
+        let approvals = match proposal.status.is_open() {
+            true => reading.approvals(&proposal.id).await?,
+            false => Vec::new(),
+        };
+        let around = Around {
+            gatekeeper: &gatekeeper,
+            repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
+            approvals: &approvals,
+            person: &who.email,
+            now: now(),
+        };
+        proposals.push(info(proposal, &around));
+    }
+    ok(&ProposalList { proposals, meta })
+}
+
+async fn shown(server: &Server, who: &Identity, id: &str) -> Answer {
+    let mut reading = server.store().read().await?;
+    let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
+    let approvals = reading.approvals(&proposal.id).await?;
+    let (account, repositories) = surroundings(&mut reading, who).await?;
+    let around = Around {
+        gatekeeper: &Gatekeeper::of(&account),
+        repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
+        approvals: &approvals,
+        person: &who.email,
+        now: now(),
+    };
+    tagged(ok(&ProposalEnvelope { proposal: info(&proposal, &around) }), proposal.version)
+}
+
+pub(super) async fn show(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    shown(&server, &who, &id).await
+}
+
+pub(super) async fn approve(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Body(body): Body<ApproveBody>,
+) -> Answer {
+    decide::approve(&server, &who, &id, body.digest.as_deref(), body.reason.as_deref()).await?;
+    shown(&server, &who, &id).await
+}
+
+pub(super) async fn reject(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Body(body): Body<RejectBody>,
+) -> Answer {
+    decide::reject(&server, &who, &id, body.reason.as_deref(), body.until_change).await?;
+    shown(&server, &who, &id).await
+}
+
+pub(super) async fn edit(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    if_match: IfMatch,
+    Body(body): Body<EditBody>,
+) -> Answer {
+    decide::edit(&server, &who, &id, &body.payload, if_match.0).await?;
+    shown(&server, &who, &id).await
+}
+
+pub(super) async fn batch(
+    State(server): State<Server>,
+    who: Identity,
+    Body(body): Body<BatchBody>,
+) -> Answer {
+    let ids = match (&body.approval_request_id, body.ids.is_empty()) {
+        (Some(run), true) => open_of_run(&server, &who, run).await?,
+        (None, false) => body.ids.clone(),
+        _ => {
+            let message = "name either ids or an approval_request_id";
+            return Err(HttpError::bad_request(
+                message,
+                "a run's approval_request_id stands for its open proposals",
+            ));
+        }
+    };
+    if ids.len() > MAX_BATCH {
+        return Err(HttpError::bad_request(
+            format!("a batch has at most {MAX_BATCH} proposals"),
+            "send several",
+        ));
+    }
+    let mut results = Vec::with_capacity(ids.len());
+    for id in ids {
+        let decided = match body.decision {
+            BatchDecision::Approve => {
+                let digest = body.digests.get(&id).map(String::as_str);
+                decide::approve(&server, &who, &id, digest, body.reason.as_deref()).await
+            }
+            BatchDecision::Reject => {
+                decide::reject(&server, &who, &id, body.reason.as_deref(), body.until_change).await
+            }
+        };
+        let error = decided.err().map(|error| HttpError::from(error).into_body());
+        let proposal = server.store().read().await?.proposal(&who.account_id, &id).await?;
+        results.push(BatchItem {
+            id,
+            status: proposal.map(|proposal| proposal.status.slug().to_owned()),
+            error,
+        });
+    }
+    let refused = results.iter().filter(|item| item.error.is_some()).count();
+    ok(&BatchResult { done: results.len() - refused, refused, results })
+}
+
+async fn open_of_run(server: &Server, who: &Identity, run_id: &str) -> Result<Vec<String>, HttpError> {
+    let mut reading = server.store().read().await?;
+    reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
+    let proposals = reading.run_proposals(run_id).await?;
+    Ok(proposals
+        .into_iter()
+        .filter(|proposal| proposal.status == Status::PendingApproval)
+        .map(|proposal| proposal.id)
+        .collect())
+}
+
+pub(super) async fn apply(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Answer {
+    let seconds = query.wait.unwrap_or(10).min(LONGEST_WAIT);
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds);
+    let mut writes = server.watch_writes();
+    server.nudges().apply.notify_one();
+    loop {
+        writes.borrow_and_update();
+        let proposal = server.store().read().await?.proposal(&who.account_id, &id).await?;
+        let proposal = proposal.ok_or_else(HttpError::not_found)?;
+        if proposal.status == Status::PendingApproval {
+            let message = "the proposal is not approved";
+            return Err(HttpError::conflict(
+                "not-approved",
+                message,
+                "approve it first: nothing is applied without",
+            ));
+        }
+        let is_waiting = proposal.status.is_open() && proposal.blocked_by.is_empty();
+        if !is_waiting || tokio::time::Instant::now() >= deadline {
+            return shown(&server, &who, &id).await;
+        }
+        let next = deadline.min(tokio::time::Instant::now() + Duration::from_secs(1));
+        let _ = tokio::time::timeout_at(next, writes.changed()).await;
+    }
+}

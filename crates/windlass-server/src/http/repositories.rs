@@ -1,0 +1,293 @@
+//! Repositories.
+
+use axum::extract::{Path, State};
+use serde_json::{Value, json};
+use windlass_api::types::{
+    CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryList, RepositoryTest,
+};
+use windlass_source::{CheckResult, test_remote};
+use windlass_store::{
+    AccountWriting, Actor, Moved, ProposalFilter, Reading, Repository, RunError, Severity, Trigger,
+};
+
+use super::error::HttpError;
+use super::repository_fields::{change_repository, info, new_repository};
+use super::request::{Answer, Body, IfMatch, created, done, ok, tagged};
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::server::Server;
+use crate::sync::{FetchPlan, SyncRequest, load_credential, queue_run};
+use crate::{apply, tell};
+
+fn answer(repository: &Repository) -> RepositoryEnvelope {
+    RepositoryEnvelope { gitops_repository: info(repository) }
+}
+
+/// A repository of the caller's account.
+pub(super) async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Repository, HttpError> {
+    reading.repository(&who.account_id, id).await?.ok_or_else(HttpError::not_found)
+}
+
+pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer {
+    let repositories = server.store().read().await?.repositories(&who.account_id).await?;
+    ok(&RepositoryList { gitops_repositories: repositories.iter().map(info).collect() })
+}
+
+pub(super) async fn show(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, &who, &id).await?;
+    drop(reading);
+    tagged(ok(&answer(&repository)), repository.version)
+}
+
+pub(super) async fn create(
+    State(server): State<Server>,
+    who: Identity,
+    Body(body): Body<RepositoryBody>,
+) -> Answer {
+    let now = now();
+    let config = server.config();
+    let repository = new_repository(&who.account_id, body.gitops_repository, config.insecure_git, now)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    if writing.repository(&who.account_id, &repository.name).await?.is_some() {
+        let message = format!("there is a repository named {}", repository.name);
+        return Err(HttpError::conflict("taken", message, "choose another name"));
+    }
+    writing.repository_add(&repository).await?;
+    if repository.enabled {
+        let request = SyncRequest {
+            trigger: Trigger::Request,
+            by: Some(who.email.clone()),
+            confirm_mass_destroy: false,
+        };
+        queue_run(&mut writing, &repository, &request, now).await?;
+        writing.repository_schedule(&repository.id, now.after(repository.interval)).await?;
+    }
+    record(&mut writing, &who, "repository.register", &repository, shown(&repository), now);
+    let stored = find(&mut writing, &who, &repository.id).await?;
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    tagged(created(&answer(&stored)), stored.version)
+}
+
+/// What the audit log keeps of a repository's configuration.
+fn shown(repository: &Repository) -> Value {
+    json!({
+        "name": repository.name, "repo_url": repository.repo_url, "branch": repository.branch,
+        "path_prefix": repository.path_prefix, "vault_credential_path": repository.credential_path,
+        "enabled": repository.enabled, "auto_apply": repository.auto_apply,
+        "reconcile_interval_seconds": repository.interval.as_secs(),
+        "requires_signature": repository.signers.is_some(),
+    })
+}
+
+fn record(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    action: &'static str,
+    repository: &Repository,
+    detail: Value,
+    now: windlass_core::time::Timestamp,
+) {
+    writing.audit(tell::entry(&who.actor(), action, ("repository", &repository.name), detail.clone(), now));
+    let (kind, word) = match action {
+        "repository.register" => ("gitops.repository_registered", "registered"),
+        "repository.remove" => ("gitops.repository_removed", "removed"),
+        "repository.move" => ("gitops.repository_moved", "moved"),
+        _ => ("gitops.repository_changed", "changed"),
+    };
+    let message = format!("{} {word} the repository {}", who.email, repository.name);
+    writing.event(tell::repository_event(kind, Severity::Low, repository, &who.email, message, detail, now));
+}
+
+pub(super) async fn change(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    if_match: IfMatch,
+    Body(body): Body<RepositoryBody>,
+) -> Answer {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let mut repository = find(&mut writing, &who, &id).await?;
+    if_match.check(repository.version)?;
+    let was_good = repository.good_commit.clone();
+    change_repository(&mut repository, body.gitops_repository, server.config().insecure_git)?;
+    repository.updated_at = now;
+    repository.next_sync_at = now;
+    let taken = writing.repository(&who.account_id, &repository.name).await?;
+    if taken.is_some_and(|taken| taken.id != repository.id) {
+        return Err(HttpError::conflict("taken", "another repository has this name", "choose another"));
+    }
+    if !writing.repository_configure(&repository).await? {
+        return Err(HttpError::precondition());
+    }
+    if was_good.is_some() && repository.good_commit.is_none() {
+        writing.repository_unread(&repository.id).await?;
+    }
+    record(&mut writing, &who, "repository.change", &repository, shown(&repository), now);
+    let stored = find(&mut writing, &who, &repository.id).await?;
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    tagged(ok(&answer(&stored)), stored.version)
+}
+
+pub(super) async fn remove(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, &who, &id).await?;
+    withdraw_all(&mut writing, &who, &repository, "the repository was removed").await?;
+    record(&mut writing, &who, "repository.remove", &repository, json!({}), now);
+    writing.repository_remove(&repository.id).await?;
+    server.commit(writing).await?;
+    // The mirror is only a cache; one that stays behind does no harm.
+    let _ = tokio::fs::remove_dir_all(server.mirror_directory(&repository.id)).await;
+    done()
+}
+
+/// Ends every open proposal of a repository.
+async fn withdraw_all(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    repository: &Repository,
+    reason: &str,
+) -> Result<(), HttpError> {
+    use windlass_core::proposal::Status;
+    let now = now();
+    let filter = ProposalFilter {
+        statuses: vec![Status::PendingApproval, Status::Approved],
+        repository_id: Some(repository.id.clone()),
+        ..ProposalFilter::default()
+    };
+    for proposal in writing.proposals(&who.account_id, &filter, None, i32::MAX as usize).await? {
+        let moved = Moved {
+            from: proposal.status,
+            to: Status::Withdrawn,
+            reason: Some(reason),
+            decided_by: None,
+            until_change: false,
+            at: now,
+        };
+        if writing.proposal_move(&proposal.id, &moved).await? {
+            let event = tell::proposal_event(
+                &proposal,
+                &proposal.run_id,
+                Status::Withdrawn,
+                &who.email,
+                Some(reason),
+                now,
+            );
+            writing.event(event);
+            let target = ("proposal", proposal.id.as_str());
+            writing.audit(tell::entry(
+                &Actor::windlass(),
+                "proposal.withdraw",
+                target,
+                json!({"reason": reason}),
+                now,
+            ));
+            apply::settle_runs_of(writing, &proposal.id, None, now).await?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn relocate(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Body(body): Body<MoveBody>,
+) -> Answer {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, &who, &id).await?;
+    let target = writing.account(&body.account).await?.ok_or_else(HttpError::not_found)?;
+    if target.id == who.account_id {
+        return Err(HttpError::unprocessable("senseless", "it is in that account already", ""));
+    }
+    withdraw_all(&mut writing, &who, &repository, "the repository moved to another account").await?;
+    // What it owned here is proposed for destruction by a twin that stays behind and wants nothing.
+    let mut left = repository.clone();
+    left.id = windlass_store::new_id();
+    left.name = format!("{}-moved", repository.name.chars().take(56).collect::<String>());
+    left.enabled = false;
+    writing.repository_leave(&repository, &left, &target.id, now).await?;
+    let request =
+        SyncRequest { trigger: Trigger::Revert, by: Some(who.email.clone()), confirm_mass_destroy: true };
+    queue_run(&mut writing, &left, &request, now).await?;
+    record(&mut writing, &who, "repository.move", &repository, json!({"to": target.name}), now);
+    server.commit(writing).await?;
+    let mut reading = server.store().read().await?;
+    let moved = reading.repository(&target.id, &repository.id).await?.ok_or_else(HttpError::not_found)?;
+    server.nudges().sync.notify_one();
+    ok(&answer(&moved))
+}
+
+pub(super) async fn forget_host_keys(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+) -> Answer {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let mut repository = find(&mut writing, &who, &id).await?;
+    let before = repository.host_keys.take();
+    repository.updated_at = now;
+    writing.repository_configure(&repository).await?;
+    let detail = json!({"forgotten": before.is_some()});
+    record(&mut writing, &who, "repository.forget_host_keys", &repository, detail, now);
+    let stored = find(&mut writing, &who, &repository.id).await?;
+    server.commit(writing).await?;
+    ok(&answer(&stored))
+}
+
+pub(super) async fn probe(
+    State(server): State<Server>,
+    who: Identity,
+    Body(body): Body<RepositoryBody>,
+) -> Answer {
+    let repository =
+        new_repository(&who.account_id, body.gitops_repository, server.config().insecure_git, now())?;
+    examine(&server, &repository).await
+}
+
+pub(super) async fn test(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, &who, &id).await?;
+    drop(reading);
+    examine(&server, &repository).await
+}
+
+/// Walks from the credential to fleet.yaml and tells what is wrong where.
+async fn examine(server: &Server, repository: &Repository) -> Answer {
+    let config = server.config();
+    let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
+    let credential = load_credential(&config.credentials, repository.credential_path.as_deref(), &plan.url);
+    let mut checks = vec![credential_check(repository, credential.as_ref().err())];
+    if let Ok(credential) = credential {
+        let plan = FetchPlan { credential, ..plan };
+        let task_server = server.clone();
+        let task =
+            tokio::task::spawn_blocking(move || test_remote(&plan.options(&task_server), &plan.prefix));
+        let found = task.await.unwrap_or_default();
+        checks.extend(found.into_iter().map(|check| {
+            let (outcome, message, help) = match check.result {
+                CheckResult::Passed(found) => (CheckOutcome::Passed, found, String::new()),
+                CheckResult::Failed { reason, help } => (CheckOutcome::Failed, reason, help),
+                CheckResult::NotReached => (CheckOutcome::NotReached, String::new(), String::new()),
+            };
+            CheckInfo { step: check.name.to_owned(), outcome, message, help }
+        }));
+    }
+    let ok_all = checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
+    ok(&RepositoryTest { ok: ok_all, checks })
+}
+
+fn credential_check(repository: &Repository, error: Option<&RunError>) -> CheckInfo {
+    let (outcome, message, help) = match (error, &repository.credential_path) {
+        (Some(error), _) => (CheckOutcome::Failed, error.message.clone(), error.help.clone()),
+        (None, Some(path)) => (CheckOutcome::Passed, format!("{path} is there"), String::new()),
+        (None, None) => (CheckOutcome::Passed, "none is configured".to_owned(), String::new()),
+    };
+    CheckInfo { step: "credential".to_owned(), outcome, message, help }
+}

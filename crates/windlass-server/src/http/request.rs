@@ -1,0 +1,129 @@
+//! What handlers get from a request, and what they give back.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use windlass_core::secret::without_secrets;
+
+use super::error::HttpError;
+use crate::auth::Identity;
+use crate::server::Server;
+
+/// What a handler returns.
+pub(crate) type Answer = Result<Response, HttpError>;
+
+/// Who is asking, as the middleware found.
+impl FromRequestParts<Server> for Identity {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Identity, HttpError> {
+        parts.extensions.get::<Identity>().cloned().ok_or_else(|| crate::auth::AuthError::Missing.into())
+    }
+}
+
+/// A JSON body; none at all is an empty object.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Server> for Body<T> {
+    type Rejection = HttpError;
+
+    async fn from_request(request: Request, server: &Server) -> Result<Body<T>, HttpError> {
+        let bytes = Bytes::from_request(request, server).await.map_err(|error| {
+            let status = error.into_response().status();
+            HttpError::new(status, "body", "the body could not be read", "a body may have 1 MiB")
+        })?;
+        let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &bytes };
+        serde_json::from_slice(text).map(Body).map_err(|error| {
+            // serde's messages quote what they met; a password in the wrong place must not come back.
+            let message = without_secrets(&error.to_string()).into_owned();
+            HttpError::bad_request(
+                format!("the body is not what is expected: {message}"),
+                "see /api/openapi.json",
+            )
+        })
+    }
+}
+
+/// What stands behind `?`.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Server> for Query<T> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Query<T>, HttpError> {
+        axum::extract::Query::<T>::try_from_uri(&parts.uri).map(|query| Query(query.0)).map_err(|error| {
+            HttpError::bad_request(error.body_text(), "see /api/openapi.json for what can stand behind `?`")
+        })
+    }
+}
+
+/// The version the caller wants to change, from `If-Match`.
+pub(crate) struct IfMatch(pub(crate) Option<i64>);
+
+impl FromRequestParts<Server> for IfMatch {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<IfMatch, HttpError> {
+        let Some(value) = parts.headers.get(header::IF_MATCH) else { return Ok(IfMatch(None)) };
+        let text = value.to_str().unwrap_or_default().trim();
+        if text == "*" {
+            return Ok(IfMatch(None));
+        }
+        let number = text.trim_start_matches("W/").trim_matches('"').parse();
+        number.map(|number| IfMatch(Some(number))).map_err(|_| {
+            HttpError::bad_request(
+                "If-Match is not an ETag of this server",
+                "send back the ETag of the answer",
+            )
+        })
+    }
+}
+
+impl IfMatch {
+    /// Fails unless the version is the one the caller knows, if they said so.
+    pub(crate) fn check(&self, version: i64) -> Result<(), HttpError> {
+        match self.0 {
+            Some(known) if known != version => Err(HttpError::precondition()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A JSON answer.
+pub(crate) fn ok(body: &impl Serialize) -> Answer {
+    Ok(Json(body).into_response())
+}
+
+/// A JSON answer for something that was made.
+pub(crate) fn created(body: &impl Serialize) -> Answer {
+    Ok((StatusCode::CREATED, Json(body)).into_response())
+}
+
+/// A JSON answer for something that was begun.
+pub(crate) fn accepted(body: &impl Serialize) -> Answer {
+    Ok((StatusCode::ACCEPTED, Json(body)).into_response())
+}
+
+/// An answer without a body.
+pub(crate) fn done() -> Answer {
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// The same answer with its version.
+pub(crate) fn tagged(answer: Answer, version: i64) -> Answer {
+    let mut response = answer?;
+    if let Ok(value) = HeaderValue::from_str(&format!("\"{version}\"")) {
+        response.headers_mut().insert(header::ETAG, value);
+    }
+    Ok(response)
+}
+
+/// A header's text.
+pub(crate) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}

@@ -1,0 +1,461 @@
+//! Live resources, looked at and changed by hand. What is changed here shows as drift where git says otherwise.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use windlass_api::noun::Noun;
+use windlass_api::types::{OwnerInfo, ResourceInfo, ResourceList};
+use windlass_core::allocate::{Allocation, allocate};
+use windlass_core::diff::{Action, Cause, Change, hide_secrets};
+use windlass_core::export::{Form, fleet_files};
+use windlass_core::live::{Live, LiveResource};
+use windlass_core::proposal::{Existing as _, blockers};
+use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::shape::Defaults;
+use windlass_store::{Reading, Resource, ResourceFilter, StoreError};
+
+use super::audit::PageQueryText;
+use super::error::HttpError;
+use super::page::{PageQuery, cut};
+use super::request::{Answer, Body, IfMatch, Query, created, done, ok, tagged};
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::payload::{name_of, spec_value, unwrap};
+use crate::server::Server;
+use crate::tell::ResourceChange;
+use crate::world::{Destroys, Names, World, owner_of, repository_names};
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    #[serde(flatten)]
+    page: PageQueryText,
+    q: Option<String>,
+    kind: Option<String>,
+    repository: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ExportQuery {
+    repository: Option<String>,
+    form: Option<String>,
+}
+
+/// How much of a resource a request replaces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The fields it names.
+    Fields,
+    /// All of it.
+    Whole,
+}
+
+/// What is shown of resources beside themselves.
+struct Around {
+    names: Names,
+    allocation: Option<Allocation>,
+    acceptances: Vec<(String, windlass_store::Acceptance)>,
+}
+
+impl Around {
+    async fn of(reading: &mut Reading, who: &Identity, kind: Option<Kind>) -> Result<Around, StoreError> {
+        let names = repository_names(reading, &who.account_id).await?;
+        let mut acceptances = Vec::new();
+        for id in names.keys() {
+            acceptances
+                .extend(reading.acceptances(id).await?.into_iter().map(|accepted| (id.clone(), accepted)));
+        }
+        let is_allocated =
+            kind.is_none_or(|kind| matches!(kind, Kind::Network | Kind::Peer | Kind::VirtualIp));
+        let allocation = match is_allocated {
+            true => Some(allocate(&who.account_id, &load_networks(reading, who).await?)),
+            false => None,
+        };
+        Ok(Around { names, allocation, acceptances })
+    }
+}
+
+/// The resources that addresses are allocated to.
+async fn load_networks(reading: &mut Reading, who: &Identity) -> Result<Live, StoreError> {
+    let mut live = Live::default();
+    for kind in [Kind::Network, Kind::Peer, Kind::VirtualIp] {
+        let filter = ResourceFilter { kind: Some(kind), ..ResourceFilter::default() };
+        for resource in reading.resources_page(&who.account_id, &filter, None, i32::MAX as usize).await? {
+            let owner = owner_of(None, &Names::new());
+            let found = LiveResource { spec: resource.spec, digest: resource.digest, owner };
+            live.resources.insert(resource.key, found);
+        }
+    }
+    Ok(live)
+}
+
+fn info(resource: &Resource, around: &Around) -> ResourceInfo {
+    let accepted = around.acceptances.iter().find(|(repository, accepted)| {
+        accepted.key == resource.key
+            && accepted.live == Some(resource.digest)
+            && resource.owner_id.as_deref() == Some(repository)
+    });
+    ResourceInfo {
+        id: resource.id.clone(),
+        kind: resource.key.kind.slug().to_owned(),
+        name: resource.key.name.clone(),
+        spec: hide_secrets(resource.spec.to_json(Defaults::Fill)),
+        allocated: allocated(&resource.key, around.allocation.as_ref()),
+        digest: resource.digest.to_string(),
+        owner: resource.owner_id.as_ref().map(|id| OwnerInfo {
+            repository_id: id.clone(),
+            repository_name: around.names.get(id).cloned().unwrap_or_default(),
+        }),
+        differs_because: accepted.map(|(_, accepted)| format!("{} ({})", accepted.reason, accepted.by)),
+        generation: resource.generation,
+        created_at: resource.created_at.to_string(),
+        updated_at: resource.updated_at.to_string(),
+        updated_by: resource.updated_by.clone(),
+    }
+}
+
+fn allocated(key: &ResourceKey, allocation: Option<&Allocation>) -> Value {
+    let Some(allocation) = allocation else { return json!({}) };
+    let address = |address: Option<windlass_core::value::Address>| match address {
+        Some(address) => json!({"address": address.to_string()}),
+        None => json!({}),
+    };
+    match key.kind {
+        Kind::Network => {
+            allocation.network(&key.name).map_or_else(|| json!({}), |cidr| json!({"cidr": cidr.to_string()}))
+        }
+        Kind::Peer => address(allocation.peer(&key.name)),
+        Kind::VirtualIp => address(allocation.virtual_ip(&key.name)),
+        _ => json!({}),
+    }
+}
+
+/// A resource under its noun.
+fn named(noun: Noun, info: &ResourceInfo) -> Value {
+    let mut body = Map::new();
+    body.insert(noun.singular().to_owned(), json!(info));
+    Value::Object(body)
+}
+
+struct Page {
+    infos: Vec<ResourceInfo>,
+    meta: windlass_api::types::PageMeta,
+}
+
+async fn page_of(
+    server: &Server,
+    who: &Identity,
+    kind: Option<Kind>,
+    page: &PageQuery,
+    search: Option<String>,
+    repository: Option<&str>,
+) -> Result<Page, HttpError> {
+    let limit = page.limit()?;
+    let mut reading = server.store().read().await?;
+    let owner_id = match repository {
+        Some("none") => Some(String::new()),
+        Some(name) => {
+            Some(reading.repository(&who.account_id, name).await?.ok_or_else(HttpError::not_found)?.id)
+        }
+        None => None,
+    };
+    let filter = ResourceFilter { kind, owner_id, search };
+    let after = page.after()?.and_then(|text| {
+        let (kind, name) = text.split_once('/')?;
+        Some(ResourceKey::new(Kind::from_word(kind)?, name))
+    });
+    let mut found = reading.resources_page(&who.account_id, &filter, after.as_ref(), limit + 1).await?;
+    let meta = cut(&mut found, limit, |resource| format!("{}/{}", resource.key.kind, resource.key.name));
+    let around = Around::of(&mut reading, who, kind).await?;
+    Ok(Page { infos: found.iter().map(|resource| info(resource, &around)).collect(), meta })
+}
+
+pub(super) async fn list_all(
+    State(server): State<Server>,
+    who: Identity,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let unknown = || HttpError::bad_request("kind is a kind of resource", "for example kind=node");
+    let kind = query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?;
+    let page = query.page.read()?;
+    let found = page_of(&server, &who, kind, &page, query.q, query.repository.as_deref()).await?;
+    ok(&ResourceList { resources: found.infos, meta: found.meta })
+}
+
+pub(super) async fn list(
+    noun: Noun,
+    State(server): State<Server>,
+    who: Identity,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let page = query.page.read()?;
+    let found =
+        page_of(&server, &who, Some(noun.kind()), &page, query.q, query.repository.as_deref()).await?;
+    let mut body = Map::new();
+    body.insert(noun.plural().to_owned(), json!(found.infos));
+    body.insert("meta".to_owned(), json!(found.meta));
+    ok(&Value::Object(body))
+}
+
+/// A resource by id or name.
+async fn find(reading: &mut Reading, who: &Identity, kind: Kind, id: &str) -> Result<Resource, HttpError> {
+    if let Some(found) = reading.resource(&who.account_id, &ResourceKey::new(kind, id)).await? {
+        return Ok(found);
+    }
+    reading.resource_by_id(&who.account_id, kind, id).await?.ok_or_else(HttpError::not_found)
+}
+
+async fn shown(
+    reading: &mut Reading,
+    who: &Identity,
+    noun: Noun,
+    key: &ResourceKey,
+) -> Result<(Value, i64), HttpError> {
+    let resource = reading.resource(&who.account_id, key).await?.ok_or_else(HttpError::not_found)?;
+    let around = Around::of(reading, who, Some(noun.kind())).await?;
+    Ok((named(noun, &info(&resource, &around)), resource.generation))
+}
+
+pub(super) async fn show(
+    noun: Noun,
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let resource = find(&mut reading, &who, noun.kind(), &id).await?;
+    let (body, generation) = shown(&mut reading, &who, noun, &resource.key).await?;
+    tagged(ok(&body), generation)
+}
+
+fn read_spec(kind: Kind, value: &Value) -> Result<Spec, HttpError> {
+    let read = Spec::read(kind, &value.to_string());
+    read.spec.ok_or_else(|| HttpError::unsound(&read.diagnostics))
+}
+
+pub(super) async fn create(
+    noun: Noun,
+    State(server): State<Server>,
+    who: Identity,
+    Body(body): Body<Value>,
+) -> Answer {
+    let kind = noun.kind();
+    let payload = unwrap(noun.singular(), &body);
+    let Some(name) = name_of(kind, payload) else {
+        let message = format!("the {kind} has no name");
+        return Err(HttpError::unprocessable("missing-key", message, "give `name` (nodes: `hostname`)"));
+    };
+    let key = ResourceKey::read(kind, &name).map_err(|complaint| {
+        HttpError::unprocessable("bad-name", complaint.message, complaint.help.unwrap_or_default())
+    })?;
+    let value = spec_value(kind, &name, payload).map_err(|problem| HttpError::unsound(&[problem]))?;
+    let spec = read_spec(kind, &value)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    if writing.resource(&who.account_id, &key).await?.is_some() {
+        return Err(HttpError::conflict(
+            "taken",
+            format!("{key} exists already"),
+            "change it with PATCH or PUT",
+        ));
+    }
+    put(&mut writing, &who, &key, None, spec).await?;
+    let (body, generation) = shown(&mut writing, &who, noun, &key).await?;
+    server.commit(writing).await?;
+    changed(&server);
+    tagged(created(&body), generation)
+}
+
+/// Something changed: what waited for it may go on, and git may say otherwise.
+fn changed(server: &Server) {
+    server.nudges().apply.notify_one();
+    server.nudges().drift.notify_one();
+}
+
+pub(super) async fn change(
+    noun: Noun,
+    extent: Extent,
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    if_match: IfMatch,
+    Body(body): Body<Value>,
+) -> Answer {
+    let kind = noun.kind();
+    let payload = unwrap(noun.singular(), &body);
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let before = find(&mut writing, &who, kind, &id).await?;
+    if_match.check(before.generation)?;
+    let given =
+        spec_value(kind, &before.key.name, payload).map_err(|problem| HttpError::unsound(&[problem]))?;
+    let value = match extent {
+        Extent::Whole => given,
+        Extent::Fields => merged(before.spec.to_json(Defaults::Omit), given),
+    };
+    let spec = read_spec(kind, &value)?;
+    if spec.digest() != before.digest {
+        put(&mut writing, &who, &before.key, Some(&before), spec).await?;
+    }
+    let (body, generation) = shown(&mut writing, &who, noun, &before.key).await?;
+    server.commit(writing).await?;
+    changed(&server);
+    tagged(ok(&body), generation)
+}
+
+/// Fields over fields; null takes one away. Maps within are merged too.
+fn merged(mut base: Value, over: Value) -> Value {
+    match (&mut base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                match value {
+                    Value::Null => drop(base.remove(&key)),
+                    value => {
+                        let old = base.remove(&key).unwrap_or(Value::Null);
+                        base.insert(key, merged(old, value));
+                    }
+                }
+            }
+        }
+        (_, over) => base = over,
+    }
+    base
+}
+
+/// Makes a resource what someone said, with its event and its audit entry. Its owner stays.
+async fn put(
+    writing: &mut windlass_store::AccountWriting,
+    who: &Identity,
+    key: &ResourceKey,
+    before: Option<&Resource>,
+    spec: Spec,
+) -> Result<(), HttpError> {
+    let now = now();
+    let change = Change {
+        key: key.clone(),
+        cause: if before.is_some() { Cause::Edited } else { Cause::Declared },
+        before: before.map(|before| std::sync::Arc::clone(&before.spec)),
+        base: before.map(|before| before.digest),
+        desired: Some(spec.digest()),
+        after: Some(std::sync::Arc::new(spec)),
+    };
+    let world = World::load(writing, &who.account_id, Destroys::None).await?;
+    let missing = blockers(&change, &world);
+    if !missing.is_empty() {
+        let help = "make what it refers to first";
+        return Err(HttpError::unprocessable("reference-unresolved", missing.join("; "), help));
+    }
+    let owner = before.and_then(|before| before.owner_id.clone());
+    if let Some(spec) = &change.after {
+        writing.resource_put(key, spec, owner.as_deref(), &who.email, now).await?;
+    }
+    tell(writing, who, &change, owner, now);
+    Ok(())
+}
+
+fn tell(
+    writing: &mut windlass_store::AccountWriting,
+    who: &Identity,
+    change: &Change,
+    repository_id: Option<String>,
+    now: windlass_core::time::Timestamp,
+) {
+    let actor = who.actor();
+    let told = ResourceChange {
+        key: &change.key,
+        action: change.action(),
+        before: change.base,
+        after: change.desired,
+        fields: json!(change.fields()),
+        repository_id,
+        run_id: None,
+        proposal_id: None,
+        actor: &actor,
+        audit_action: match change.action() {
+            Action::Create => "resource.create",
+            Action::Update => "resource.update",
+            Action::Destroy => "resource.delete",
+        },
+        now,
+    };
+    let (event, entry) = told.told();
+    writing.event(event);
+    writing.audit(entry);
+}
+
+pub(super) async fn remove(
+    noun: Noun,
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    if_match: IfMatch,
+) -> Answer {
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let before = find(&mut writing, &who, noun.kind(), &id).await?;
+    if_match.check(before.generation)?;
+    if before.spec.is_protected() {
+        let message = format!("{} has `protect: true`", before.key);
+        return Err(HttpError::conflict("protected", message, "take the protection away first"));
+    }
+    let world = World::load(&mut writing, &who.account_id, Destroys::Some).await?;
+    let referrers = world.referrers(&before.key);
+    if let Some(first) = referrers.first() {
+        let more =
+            if referrers.len() > 1 { format!(" and {} more", referrers.len() - 1) } else { String::new() };
+        let message = format!("{first}{more} still refers to it");
+        return Err(HttpError::conflict("referenced", message, "change or delete those first"));
+    }
+    let change = Change {
+        key: before.key.clone(),
+        cause: Cause::Removed,
+        base: Some(before.digest),
+        before: Some(before.spec),
+        after: None,
+        desired: None,
+    };
+    writing.resource_remove(&before.key).await?;
+    tell(&mut writing, &who, &change, before.owner_id, now());
+    server.commit(writing).await?;
+    changed(&server);
+    done()
+}
+
+pub(super) async fn export(
+    State(server): State<Server>,
+    who: Identity,
+    Query(query): Query<ExportQuery>,
+) -> Answer {
+    let form = match query.form.as_deref() {
+        None | Some("list") => Form::List,
+        Some("map") => Form::Map,
+        Some(_) => return Err(HttpError::bad_request("form is list or map", "")),
+    };
+    let mut reading = server.store().read().await?;
+    let owner = match &query.repository {
+        Some(repository) => {
+            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
+        }
+        None => None,
+    };
+    let resources = reading.resources_all(&who.account_id, owner.as_deref()).await?;
+    let exported = fleet_files(
+        &who.account_name,
+        resources.iter().map(|resource| (resource.key.name.as_str(), resource.spec.as_ref())),
+        form,
+    );
+    if !exported.left_out.is_empty() {
+        let left: Vec<String> = exported.left_out.iter().map(ToString::to_string).collect();
+        tracing::warn!(left = left.join("; "), "an export left something out");
+    }
+    if let [only] = exported.files.as_slice() {
+        let text = left_out_comment(&exported.left_out) + &only.text;
+        return Ok((StatusCode::OK, [("content-type", "application/yaml")], text).into_response());
+    }
+    let files: Map<String, Value> =
+        exported.files.into_iter().map(|file| (file.path, Value::String(file.text))).collect();
+    let left: Vec<String> = exported.left_out.iter().map(ToString::to_string).collect();
+    ok(&json!({"files": files, "left_out": left}))
+}
+
+fn left_out_comment(left_out: &[windlass_core::export::LeftOut]) -> String {
+    left_out.iter().map(|left| format!("# left out: {left}\n")).collect()
+}

@@ -1,0 +1,116 @@
+//! The router, made from the endpoint table: the compiler sees to it that every operation has a handler.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::timeout::TimeoutLayer;
+use windlass_api::endpoint::{Operation, Verb, endpoints};
+
+use super::{
+    accounts, audit, auth, drift, events, guard, health, idempotency, policy, proposals, repositories,
+    resources, runs, tokens, users,
+};
+use crate::server::Server;
+
+/// The largest body: a fleet.yaml is not sent here, a policy or a resource is small.
+const MAX_BODY: usize = 1024 * 1024;
+
+/// Longer than the longest `wait`.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(75);
+
+/// Every route of the API with what surrounds it.
+pub(crate) fn router(server: &Server) -> Router {
+    let mut router = Router::new();
+    for endpoint in endpoints() {
+        let streams = endpoint.operation == Operation::EventStream;
+        let mut route = handler(endpoint.operation);
+        if !streams {
+            route = route
+                .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::GATEWAY_TIMEOUT, PATIENCE));
+        }
+        router = router.route(&endpoint.path, route);
+    }
+    router
+        .route_layer(from_fn_with_state(server.clone(), idempotency::remember))
+        .route_layer(from_fn_with_state(server.clone(), guard::authorize))
+        .fallback(health::nowhere)
+        .method_not_allowed_fallback(health::wrong_method)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(CompressionLayer::new())
+        .layer(CatchPanicLayer::custom(guard::panicked))
+        .layer(from_fn(guard::surround))
+        .with_state(server.clone())
+}
+
+fn handler(operation: Operation) -> MethodRouter<Server> {
+    match operation {
+        Operation::Health => get(health::health),
+        Operation::Ready => get(health::ready),
+        Operation::Metrics => get(health::metrics),
+        Operation::OpenApi => get(health::openapi),
+        Operation::Login => post(auth::login),
+        Operation::Logout => post(auth::logout),
+        Operation::Me => get(auth::me),
+        Operation::Password => post(auth::password),
+        Operation::TokenList => get(tokens::list),
+        Operation::TokenCreate => post(tokens::create),
+        Operation::TokenRevoke => delete(tokens::revoke),
+        Operation::UserList => get(users::list),
+        Operation::UserCreate => post(users::create),
+        Operation::UserPatch => patch(users::change),
+        Operation::UserRemove => delete(users::remove),
+        Operation::AccountList => get(accounts::list),
+        Operation::AccountCreate => post(accounts::create),
+        Operation::Status => get(accounts::status),
+        Operation::Halt => post(accounts::halt),
+        Operation::Resume => post(accounts::resume),
+        Operation::PolicyShow => get(policy::show),
+        Operation::PolicyReplace => put(policy::replace),
+        Operation::RepositoryList => get(repositories::list),
+        Operation::RepositoryCreate => post(repositories::create),
+        Operation::RepositoryProbe => post(repositories::probe),
+        Operation::RepositoryShow => get(repositories::show),
+        Operation::RepositoryPatch => patch(repositories::change),
+        Operation::RepositoryRemove => delete(repositories::remove),
+        Operation::RepositoryTest => post(repositories::test),
+        Operation::RepositorySync => post(runs::sync_now),
+        Operation::RepositoryRuns => get(runs::list_of_repository),
+        Operation::RepositoryMove => post(repositories::relocate),
+        Operation::RepositoryForgetHostKeys => delete(repositories::forget_host_keys),
+        Operation::DriftReport => get(drift::report),
+        Operation::DriftRevert => post(drift::revert),
+        Operation::DriftAdopt => post(drift::adopt),
+        Operation::DriftAccept => post(drift::accept),
+        Operation::DriftUnaccept => post(drift::unaccept),
+        Operation::RunList => get(runs::list),
+        Operation::RunShow => get(runs::show),
+        Operation::ProposalList => get(proposals::list),
+        Operation::ProposalBatch => post(proposals::batch),
+        Operation::ProposalShow => get(proposals::show),
+        Operation::ProposalApprove => post(proposals::approve),
+        Operation::ProposalReject => post(proposals::reject),
+        Operation::ProposalEdit => post(proposals::edit),
+        Operation::ProposalApply => post(proposals::apply),
+        Operation::ResourceList => get(resources::list_all),
+        Operation::Export => get(resources::export),
+        Operation::EventList => get(events::list),
+        Operation::EventStream => get(events::stream),
+        Operation::AuditList => get(audit::list),
+        Operation::AuditVerify => get(audit::verify),
+        Operation::Resource(noun, verb) => match verb {
+            Verb::List => get(move |s, w, q| resources::list(noun, s, w, q)),
+            Verb::Create => post(move |s, w, b| resources::create(noun, s, w, b)),
+            Verb::Show => get(move |s, w, p| resources::show(noun, s, w, p)),
+            Verb::Patch => {
+                patch(move |s, w, p, m, b| resources::change(noun, resources::Extent::Fields, s, w, p, m, b))
+            }
+            Verb::Replace => {
+                put(move |s, w, p, m, b| resources::change(noun, resources::Extent::Whole, s, w, p, m, b))
+            }
+            Verb::Delete => delete(move |s, w, p, m| resources::remove(noun, s, w, p, m)),
+        },
+    }
+}

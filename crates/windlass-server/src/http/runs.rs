@@ -1,0 +1,266 @@
+//! Sync runs.
+
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use windlass_api::types::{ActionInfo, RunEnvelope, RunErrorInfo, RunInfo, RunList, RunProposal, SyncBody};
+use windlass_core::diff::hide_secrets;
+use windlass_core::proposal::{RunStatus, Status};
+use windlass_core::shape::Defaults;
+use windlass_store::{Proposal, Reading, Run, Stage, StoreError, Trigger};
+
+use super::audit::PageQueryText;
+use super::error::HttpError;
+use super::page::{PageQuery, cut};
+use super::repositories::find;
+use super::request::{Answer, Body, Query, accepted, ok};
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::payload::with_name;
+use crate::server::Server;
+use crate::sync::{SyncRequest, queue_run};
+use crate::tell;
+
+/// The longest wait for a run.
+const LONGEST_WAIT: u64 = 60;
+
+#[derive(Deserialize)]
+pub(super) struct WaitQuery {
+    wait: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    #[serde(flatten)]
+    page: PageQueryText,
+    repository: Option<String>,
+}
+
+pub(super) async fn sync_now(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Query(query): Query<WaitQuery>,
+    Body(body): Body<SyncBody>,
+) -> Answer {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, &who, &id).await?;
+    let request = SyncRequest {
+        trigger: Trigger::Request,
+        by: Some(who.email.clone()),
+        confirm_mass_destroy: body.confirm_mass_destroy,
+    };
+    let run_id = queue_run(&mut writing, &repository, &request, now).await?;
+    let detail = json!({"sync_run_id": run_id, "confirm_mass_destroy": body.confirm_mass_destroy});
+    writing.audit(tell::entry(
+        &who.actor(),
+        "repository.sync",
+        ("repository", &repository.name),
+        detail,
+        now,
+    ));
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    let info = wait_for(&server, &who, &run_id, query.wait.unwrap_or(0)).await?;
+    accepted(&RunEnvelope { sync_run: info })
+}
+
+/// The run, as soon as it has compared or the wait is over.
+async fn wait_for(server: &Server, who: &Identity, run_id: &str, seconds: u64) -> Result<RunInfo, HttpError> {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds.min(LONGEST_WAIT));
+    let mut writes = server.watch_writes();
+    loop {
+        writes.borrow_and_update();
+        let mut reading = server.store().read().await?;
+        let run = reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
+        if run.status != RunStatus::InProgress || tokio::time::Instant::now() >= deadline {
+            return Ok(info(&mut reading, run, Detail::Whole).await?);
+        }
+        drop(reading);
+        // Another replica's writes are not heard here, so look now and then.
+        let _ = tokio::time::timeout_at(
+            deadline.min(tokio::time::Instant::now() + Duration::from_secs(1)),
+            writes.changed(),
+        )
+        .await;
+    }
+}
+
+pub(super) async fn list_of_repository(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Query(page): Query<PageQuery>,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, &who, &id).await?;
+    page_of_runs(&mut reading, &who, Some(&repository.id), &page).await
+}
+
+pub(super) async fn list(
+    State(server): State<Server>,
+    who: Identity,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = match &query.repository {
+        Some(repository) => Some(find(&mut reading, &who, repository).await?.id),
+        None => None,
+    };
+    page_of_runs(&mut reading, &who, repository.as_deref(), &query.page.read()?).await
+}
+
+async fn page_of_runs(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: Option<&str>,
+    page: &PageQuery,
+) -> Answer {
+    let limit = page.limit()?;
+    let before = page.after()?;
+    let mut runs = reading.runs(&who.account_id, repository, before.as_deref(), limit + 1).await?;
+    let meta = cut(&mut runs, limit, |run| run.id.clone());
+    let mut sync_runs = Vec::with_capacity(runs.len());
+    for run in runs {
+        sync_runs.push(info(reading, run, Detail::Head).await?);
+    }
+    ok(&RunList { sync_runs, meta })
+}
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Answer {
+    let info = wait_for(&server, &who, &id, query.wait.unwrap_or(0)).await?;
+    // By itself as the runbook prints it, and under its name as everything else.
+    let mut body = json!(info);
+    body["sync_run"] = json!(info);
+    ok(&body)
+}
+
+/// How much of a run to tell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// With its proposals.
+    Whole,
+    /// Without.
+    Head,
+}
+
+async fn info(reading: &mut Reading, run: Run, detail: Detail) -> Result<RunInfo, StoreError> {
+    let proposals = match detail {
+        Detail::Whole => reading.run_proposals(&run.id).await?,
+        Detail::Head => Vec::new(),
+    };
+    let is_open = |proposal: &&Proposal| proposal.status.is_open();
+    let action = |proposal: &Proposal| action_info(proposal);
+    let of = |wanted: &[Status]| {
+        proposals.iter().filter(|proposal| wanted.contains(&proposal.status)).map(action).collect::<Vec<_>>()
+    };
+    let mut skipped: Vec<ActionInfo> = serde_json::from_value(run.skipped.clone()).unwrap_or_default();
+    skipped.extend(of(&[Status::Rejected, Status::Superseded, Status::Withdrawn, Status::Expired]));
+    let pending = proposals.iter().filter(|proposal| proposal.status == Status::PendingApproval).count();
+    let requires_approval = match detail {
+        Detail::Whole => pending > 0,
+        Detail::Head => matches!(run.status, RunStatus::DiffReady | RunStatus::Partial),
+    };
+    Ok(RunInfo {
+        waiting_for: waiting_for(&run, pending, proposals.iter().filter(is_open)),
+        id: run.id.clone(),
+        repository_id: run.repository_id,
+        repository_name: run.repository_name,
+        status: run.status.slug().to_owned(),
+        stage: run.stage.slug().to_owned(),
+        trigger: run.trigger.slug().to_owned(),
+        requested_by: run.requested_by,
+        commit_sha: run.commit_sha,
+        commit_author: run.commit_author,
+        commit_subject: run.commit_subject,
+        movement: run.movement,
+        diff: run.diff,
+        diff_count: run.diff_count,
+        remaining: run.remaining,
+        requires_approval,
+        approval_request_id: run.id,
+        applied_actions: of(&[Status::Applied, Status::AppliedManually]),
+        failed_actions: of(&[Status::Failed]),
+        skipped_actions: skipped,
+        proposals: proposals.iter().map(proposal_info).collect(),
+        drift_after_apply: run.drift_after_apply,
+        problems: serde_json::from_value(run.problems).unwrap_or_default(),
+        error: run.error.map(|error| RunErrorInfo {
+            code: error.code,
+            message: error.message,
+            help: error.help,
+        }),
+        created_at: run.created_at.to_string(),
+        started_at: run.started_at.map(|at| at.to_string()),
+        completed_at: run.completed_at.map(|at| at.to_string()),
+        applied_at: run.applied_at.map(|at| at.to_string()),
+    })
+}
+
+fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Proposal>) -> Vec<String> {
+    let mut waits = Vec::new();
+    match (run.status, run.stage) {
+        (RunStatus::InProgress, Stage::Queued) => {
+            waits.push("a worker, or the run before it on the same repository".to_owned());
+        }
+        (RunStatus::InProgress, Stage::Fetching) => waits.push("the git server".to_owned()),
+        (RunStatus::InProgress, _) => waits.push("the comparison".to_owned()),
+        _ => {}
+    }
+    if pending > 0 {
+        waits.push(format!("{pending} approvals"));
+    }
+    for proposal in open.filter(|proposal| proposal.status == Status::Approved) {
+        waits.extend(proposal.blocked_by.iter().map(|reason| format!("{}: {reason}", proposal.change.key)));
+    }
+    if run.remaining > 0 && pending == 0 {
+        waits.push(format!("the next sync, which proposes more of the remaining {}", run.remaining));
+    }
+    waits
+}
+
+fn action_name(proposal: &Proposal) -> String {
+    format!("{}_{}", proposal.change.action(), proposal.change.key.kind)
+}
+
+fn action_info(proposal: &Proposal) -> ActionInfo {
+    ActionInfo {
+        proposal_id: Some(proposal.id.clone()),
+        action: action_name(proposal),
+        kind: proposal.change.key.kind.slug().to_owned(),
+        name: proposal.change.key.name.clone(),
+        reason: proposal.reason.clone().or_else(|| {
+            (proposal.status == Status::Rejected)
+                .then(|| format!("rejected by {}", proposal.decided_by.as_deref().unwrap_or("someone")))
+        }),
+        at: proposal.closed_at.map(|at| at.to_string()),
+    }
+}
+
+/// The spec a proposal is about, with its name, secrets hidden.
+pub(super) fn payload_of(proposal: &Proposal) -> Value {
+    let spec = proposal.change.after.as_ref().or(proposal.change.before.as_ref());
+    let spec = spec.map_or(Value::Null, |spec| hide_secrets(spec.to_json(Defaults::Omit)));
+    with_name(&proposal.change.key, spec)
+}
+
+fn proposal_info(proposal: &Proposal) -> RunProposal {
+    RunProposal {
+        id: proposal.id.clone(),
+        action: action_name(proposal),
+        kind: proposal.change.key.kind.slug().to_owned(),
+        name: proposal.change.key.name.clone(),
+        change: proposal.change.action().to_string(),
+        payload: payload_of(proposal),
+        status: proposal.status.slug().to_owned(),
+        blocked_by: proposal.blocked_by.clone(),
+    }
+}

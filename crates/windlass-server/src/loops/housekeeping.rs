@@ -1,0 +1,94 @@
+//! What time alone changes: proposals expire, old records are forgotten.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::Notify;
+use windlass_core::proposal::Status;
+use windlass_core::time::Timestamp;
+use windlass_store::{Actor, Moved, StoreError};
+
+use super::{Pause, pause};
+use crate::clock::now;
+use crate::server::Server;
+use crate::{apply, tell};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// How long runs, closed proposals and events are kept.
+const KEPT: Duration = Duration::from_secs(90 * DAY.as_secs());
+
+/// How long those are kept that tell of failures.
+const FAILURES_KEPT: Duration = Duration::from_secs(365 * DAY.as_secs());
+
+/// How long a request can be repeated with the same idempotency key.
+const ANSWERS_KEPT: Duration = DAY;
+
+/// Works until the server stops. Nothing nudges it: it only waits for time to pass.
+pub(super) async fn run_loop(server: Server) {
+    let nobody = Notify::new();
+    while !server.is_stopping() {
+        let pause_for = match turn(&server, now()).await {
+            Ok(()) => {
+                server.clear_trouble("housekeeping");
+                server.config().rhythm.housekeeping
+            }
+            Err(error) => server.report_trouble("housekeeping", &error),
+        };
+        if pause(&server, &nobody, pause_for).await == Pause::Stopping {
+            break;
+        }
+    }
+}
+
+async fn turn(server: &Server, now: Timestamp) -> Result<(), StoreError> {
+    expire(server, now).await?;
+    let mut writing = server.store().write().await?;
+    let (old, very_old) = (now.before(KEPT), now.before(FAILURES_KEPT));
+    writing.acceptances_forget(now).await?;
+    writing.sessions_forget(now).await?;
+    writing.answers_forget(now.before(ANSWERS_KEPT)).await?;
+    writing.throttles_forget(now.before(DAY)).await?;
+    writing.leases_forget(now.before(DAY)).await?;
+    writing.runs_forget(old, very_old).await?;
+    writing.proposals_forget(old, very_old).await?;
+    writing.events_forget(old, very_old).await?;
+    writing.commit().await
+}
+
+/// Ends proposals that nobody decided, or that could not be applied, in time.
+async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
+    let expired = server.store().read().await?.proposals_expired(now).await?;
+    for (account_id, id) in expired {
+        let mut writing = server.store().write_account(&account_id).await?;
+        let Some(proposal) = writing.proposal(&account_id, &id).await? else { continue };
+        if !Status::Expired.may_follow(proposal.status) {
+            continue;
+        }
+        let reason = "nobody decided in time; the next sync offers it again";
+        let moved = Moved {
+            from: proposal.status,
+            to: Status::Expired,
+            reason: Some(reason),
+            decided_by: None,
+            until_change: false,
+            at: now,
+        };
+        if writing.proposal_move(&id, &moved).await? {
+            let event = tell::proposal_event(
+                &proposal,
+                &proposal.run_id,
+                Status::Expired,
+                "windlass",
+                Some(reason),
+                now,
+            );
+            writing.event(event);
+            let entry = tell::entry(&Actor::windlass(), "proposal.expire", ("proposal", &id), json!({}), now);
+            writing.audit(entry);
+            apply::settle_runs_of(&mut writing, &id, None, now).await?;
+            server.commit(writing).await?;
+        }
+    }
+    Ok(())
+}

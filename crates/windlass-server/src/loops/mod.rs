@@ -1,0 +1,42 @@
+//! What all loops share: waiting for a nudge, a time or the end.
+
+mod housekeeping;
+
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::server::Server;
+
+/// Why waiting ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// There may be something to do.
+    Over,
+    /// The server stops.
+    Stopping,
+}
+
+/// Waits for a nudge, or for so long, or for the server to stop.
+pub(crate) async fn pause(server: &Server, nudge: &Notify, length: Duration) -> Pause {
+    let mut stopping = server.watch_stopping();
+    if *stopping.borrow_and_update() {
+        return Pause::Stopping;
+    }
+    tokio::select! {
+        () = nudge.notified() => Pause::Over,
+        () = tokio::time::sleep(length) => Pause::Over,
+        _ = stopping.changed() => Pause::Stopping,
+    }
+}
+
+/// Starts every loop.
+pub(crate) fn start(server: &Server) -> JoinSet<()> {
+    let mut loops = JoinSet::new();
+    loops.spawn(crate::sync::run_loop(server.clone()));
+    loops.spawn(crate::apply::run_loop(server.clone()));
+    loops.spawn(crate::drift::run_loop(server.clone()));
+    loops.spawn(housekeeping::run_loop(server.clone()));
+    loops
+}

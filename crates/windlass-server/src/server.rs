@@ -1,0 +1,145 @@
+//! What all parts of a server share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use windlass_store::{AccountWriting, Store, StoreError};
+
+use crate::config::Config;
+
+/// How long a loop waits after the database failed, before it tries again.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// A running server, shared by its loops and requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    config: Config,
+    store: Store,
+    nudges: Nudges,
+    written: watch::Sender<u64>,
+    stopping: watch::Sender<bool>,
+    interrupt: AtomicBool,
+    troubles: Mutex<BTreeMap<&'static str, String>>,
+    holder: String,
+    session_key: windlass_core::redacted::Redacted<Vec<u8>>,
+}
+
+/// Wakes for the loops: something may be there to do.
+#[derive(Debug, Default)]
+pub(crate) struct Nudges {
+    /// A run was queued, or a repository may be due.
+    pub(crate) sync: Notify,
+    /// Something was approved, or what was in the way is gone.
+    pub(crate) apply: Notify,
+    /// Live may not be what git said.
+    pub(crate) drift: Notify,
+}
+
+impl Server {
+    pub(crate) fn new(
+        config: Config,
+        store: Store,
+        session_key: windlass_core::redacted::Redacted<Vec<u8>>,
+    ) -> Server {
+        let inner = Inner {
+            config,
+            store,
+            nudges: Nudges::default(),
+            written: watch::Sender::new(0),
+            stopping: watch::Sender::new(false),
+            interrupt: AtomicBool::new(false),
+            troubles: Mutex::default(),
+            holder: windlass_store::new_id(),
+            session_key,
+        };
+        Server { inner: Arc::new(inner) }
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    pub(crate) fn nudges(&self) -> &Nudges {
+        &self.inner.nudges
+    }
+
+    /// Who this process is among replicas.
+    pub(crate) fn holder(&self) -> &str {
+        &self.inner.holder
+    }
+
+    pub(crate) fn session_key(&self) -> &[u8] {
+        self.inner.session_key.expose()
+    }
+
+    /// Makes a transaction true and wakes everyone who watches events.
+    pub(crate) async fn commit(&self, writing: AccountWriting) -> Result<(), StoreError> {
+        writing.commit().await?;
+        self.inner.written.send_modify(|count| *count += 1);
+        Ok(())
+    }
+
+    /// Changes each time something was written.
+    pub(crate) fn watch_writes(&self) -> watch::Receiver<u64> {
+        self.inner.written.subscribe()
+    }
+
+    /// Becomes true when the server is to stop.
+    pub(crate) fn watch_stopping(&self) -> watch::Receiver<bool> {
+        self.inner.stopping.subscribe()
+    }
+
+    /// Whether the server is to stop.
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.inner.stopping.borrow()
+    }
+
+    /// Ends what is under way as soon as it can be ended without losing anything.
+    pub(crate) fn stop(&self) {
+        self.inner.interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.inner.stopping.send_replace(true);
+    }
+
+    /// Set when fetches should end early.
+    pub(crate) fn interrupt(&self) -> &AtomicBool {
+        &self.inner.interrupt
+    }
+
+    /// Where the mirror of a repository is.
+    pub(crate) fn mirror_directory(&self, repository_id: &str) -> PathBuf {
+        self.inner.config.data_dir.join("mirrors").join(repository_id)
+    }
+
+    /// Notes that a part cannot do its work, and returns how long it should wait before it tries again. Nothing is
+    /// lost by it: what was not saved is found again.
+    pub(crate) fn report_trouble(&self, part: &'static str, error: &StoreError) -> Duration {
+        if !matches!(error, StoreError::LeaseLost { .. } | StoreError::Busy(_)) {
+            tracing::error!(part, %error, "the database failed");
+            self.troubles().insert(part, error.to_string());
+        }
+        RETRY
+    }
+
+    /// Notes that a part does its work.
+    pub(crate) fn clear_trouble(&self, part: &'static str) {
+        self.troubles().remove(part);
+    }
+
+    /// What is wrong, by part.
+    pub(crate) fn troubles(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
+        self.inner.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,203 @@
+//! Starting a server, and stopping it without losing anything.
+
+use std::fs::{File, TryLockError};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use windlass_api::permission::Role;
+use windlass_core::redacted::Redacted;
+use windlass_store::{Actor, Store, StoreError, User, new_id};
+
+use crate::auth::{hash_password, new_session_key, one_time_password};
+use crate::clock::now;
+use crate::config::Config;
+use crate::server::Server;
+use crate::{http, loops, tell};
+
+/// Why a server could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data directory cannot be used.
+    #[error("cannot use the data directory {path}: {source}")]
+    DataDirectory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Another server uses the same data.
+    #[error("another Windlass uses the data directory {path}")]
+    InUse {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The address is taken, or may not be used.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The database cannot be used.
+    #[error("cannot use the database: {0}")]
+    Store(#[from] StoreError),
+    /// No password could be made.
+    #[error("cannot make a password for the first administrator")]
+    Password,
+}
+
+/// The login that is printed at the first start.
+#[derive(Clone, Debug)]
+pub struct FirstLogin {
+    /// The e-mail address.
+    pub email: String,
+    /// The password, to be changed at the first sign-in.
+    pub password: Redacted<String>,
+    /// The account.
+    pub account: String,
+}
+
+/// A server that runs.
+pub struct Running {
+    server: Server,
+    address: SocketAddr,
+    first_login: Option<FirstLogin>,
+    loops: JoinSet<()>,
+    http: tokio::task::JoinHandle<std::io::Result<()>>,
+    _lock: Option<File>,
+}
+
+/// Starts a server.
+pub async fn start(config: Config) -> Result<Running, StartError> {
+    let directory = config.data_dir.clone();
+    let unusable = |source| StartError::DataDirectory { path: directory.clone(), source };
+    make_private(&config.data_dir).map_err(unusable)?;
+    let is_embedded = matches!(config.database, windlass_store::Address::Sqlite(_));
+    let lock = if is_embedded { Some(lock(&config.data_dir)?) } else { None };
+    let store = Store::open(&config.database).await?;
+    if lock.is_some() {
+        // Nobody else can hold one: whoever did is dead.
+        store.leases_end_all().await?;
+    }
+    let first_login = first_start(&store, &config).await?;
+    let session_key = session_key(&store).await?;
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .map_err(|source| StartError::Listen { address: config.listen, source })?;
+    let address =
+        listener.local_addr().map_err(|source| StartError::Listen { address: config.listen, source })?;
+    http::gather_numbers();
+    let server = Server::new(config, store, session_key);
+    let loops = loops::start(&server);
+    let mut stopping = server.watch_stopping();
+    let service = http::router(&server).into_make_service_with_connect_info::<SocketAddr>();
+    let http = tokio::spawn(
+        axum::serve(listener, service)
+            .with_graceful_shutdown(async move {
+                let _ = stopping.wait_for(|stopping| *stopping).await;
+            })
+            .into_future(),
+    );
+    Ok(Running { server, address, first_login, loops, http, _lock: lock })
+}
+
+/// A directory that only its owner can look into.
+fn make_private(directory: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+    if !directory.exists() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    }
+    let mode = std::fs::metadata(directory)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+/// Keeps a second server away from the same embedded database.
+fn lock(directory: &Path) -> Result<File, StartError> {
+    let unusable = |source| StartError::DataDirectory { path: directory.to_path_buf(), source };
+    let file = File::create(directory.join("windlass.lock")).map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StartError::InUse { path: directory.to_path_buf() }),
+        Err(TryLockError::Error(source)) => Err(unusable(source)),
+    }
+}
+
+/// The key that signs sessions: the same on every replica and after every restart.
+async fn session_key(store: &Store) -> Result<Redacted<Vec<u8>>, StoreError> {
+    let mut writing = store.write().await?;
+    let key = writing.setting_default("session_key", &new_session_key()).await?;
+    writing.commit().await?;
+    Ok(Redacted::new(key.into_bytes()))
+}
+
+/// At the first start: an account, its administrator and a password that is shown once.
+async fn first_start(store: &Store, config: &Config) -> Result<Option<FirstLogin>, StartError> {
+    if store.read().await?.users_count().await? > 0 {
+        return Ok(None);
+    }
+    let password = one_time_password();
+    let hash = hash_password(password.clone()).await.ok_or(StartError::Password)?;
+    let now = now();
+    let mut writing = store.write().await?;
+    let known = writing.account(&config.first_account).await?;
+    let account_id = match known {
+        Some(account) => account.id,
+        None => {
+            let id = new_id();
+            writing.account_add(&id, &config.first_account, now).await?;
+            id
+        }
+    };
+    let user = User {
+        id: new_id(),
+        email: config.first_admin.to_lowercase(),
+        name: "Administrator".to_owned(),
+        password_hash: hash,
+        must_change_password: true,
+        is_root: true,
+        disabled_at: None,
+        created_at: now,
+    };
+    writing.user_add(&user).await?;
+    writing.member_set(&account_id, &user.id, Role::Admin.slug(), now).await?;
+    writing.commit().await?;
+    let mut writing = store.write_account(&account_id).await?;
+    writing.audit(tell::entry(
+        &Actor::windlass(),
+        "user.add",
+        ("user", &user.email),
+        json!({"role": "admin"}),
+        now,
+    ));
+    writing.commit().await?;
+    Ok(Some(FirstLogin { email: user.email, password, account: config.first_account.clone() }))
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The login to print, at the first start.
+    pub fn first_login(&self) -> Option<&FirstLogin> {
+        self.first_login.as_ref()
+    }
+
+    /// Stops: no new work is begun, what is under way is brought to an end, and everything is closed.
+    pub async fn stop(mut self) {
+        self.server.stop();
+        while self.loops.join_next().await.is_some() {}
+        // Requests that wait or listen end by themselves; one that does not is not waited for.
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(10), &mut self.http).await;
+        self.http.abort();
+        self.server.store().close().await;
+    }
+}

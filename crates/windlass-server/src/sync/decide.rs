@@ -1,0 +1,88 @@
+//! Desired × live → what the run proposes. Values in, values out.
+
+use serde_json::{Value, json};
+use windlass_core::code::{Code, Severity};
+use windlass_core::desired::Desired;
+use windlass_core::diff::{Change, compare};
+use windlass_core::live::{Live, Owner};
+use windlass_core::plan::{self, Confirmation, Plan};
+use windlass_core::time::Timestamp;
+use windlass_store::Acceptance;
+
+/// A plan, and what of the differences is not in it because someone said it is meant.
+pub(super) struct Decided {
+    pub(super) plan: Plan,
+    pub(super) accepted: Vec<(Change, String)>,
+}
+
+pub(super) fn decide(
+    desired: &Desired,
+    live: &Live,
+    repository: &Owner,
+    acceptances: &[Acceptance],
+    confirmation: Confirmation,
+    now: Timestamp,
+) -> Decided {
+    let mut comparison = compare(desired, live, repository);
+    let mut accepted = Vec::new();
+    comparison.changes.retain(|change| match acceptance_of(change, acceptances, now) {
+        Some(acceptance) => {
+            let reason = format!("accepted by {}: {}", acceptance.by, acceptance.reason);
+            accepted.push((change.clone(), reason));
+            false
+        }
+        None => true,
+    });
+    Decided { plan: plan::build(desired, comparison, confirmation), accepted }
+}
+
+/// The acceptance of exactly this difference, if it still holds.
+fn acceptance_of<'a>(
+    change: &Change,
+    acceptances: &'a [Acceptance],
+    now: Timestamp,
+) -> Option<&'a Acceptance> {
+    acceptances.iter().find(|acceptance| {
+        acceptance.key == change.key
+            && acceptance.desired == change.desired
+            && acceptance.live == change.base
+            && acceptance.until.is_none_or(|until| until > now)
+    })
+}
+
+/// Differences that are not offered, as a run shows them.
+pub(super) fn skipped(decided: &Decided, held_back: &[usize]) -> Vec<Value> {
+    let told = |action: String, kind: &str, name: &str, reason: &str| json!({"proposal_id": null, "action": action, "kind": kind, "name": name, "reason": reason, "at": null});
+    let refused = decided.plan.refusals.iter().map(|refusal| {
+        let key = &refusal.resource;
+        told(format!("destroy_{}", key.kind), key.kind.slug(), &key.name, &refusal.reason)
+    });
+    let accepted = decided.accepted.iter().map(|(change, reason)| {
+        told(
+            format!("{}_{}", change.action(), change.key.kind),
+            change.key.kind.slug(),
+            &change.key.name,
+            reason,
+        )
+    });
+    let held = held_back.iter().map(|position| {
+        let step = &decided.plan.steps[*position];
+        let key = &step.change.key;
+        told(step.action_name(), key.kind.slug(), &key.name, "rejected until git or live changes")
+    });
+    refused.chain(accepted).chain(held).collect()
+}
+
+/// Why a plan may not be proposed.
+pub(super) fn refusal_of(plan: &Plan) -> Option<windlass_store::RunError> {
+    if let Some(stopped) = &plan.stopped {
+        let problem = stopped.diagnostic();
+        return Some(super::fetch::run_error(
+            Code::MassDestroy.slug(),
+            problem.message,
+            "look for an emptied or misplaced file; if it is meant, sync with confirm_mass_destroy",
+        ));
+    }
+    let first = plan.problems.iter().find(|remark| remark.code.severity() == Severity::Error)?;
+    Some(super::fetch::run_error(first.code.slug(), first.message.clone(), first.help.clone()))
+}

@@ -1,0 +1,294 @@
+//! One run, from its beginning to its end.
+
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_core::code::Severity as ProblemSeverity;
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::manifest::Context;
+use windlass_core::proposal::RunStatus;
+use windlass_source::{CommitInfo, Fetched, Mirror, Movement};
+use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, Stage, StoreError, Trigger};
+
+use super::fetch::{FetchPlan, run_error};
+use super::material::Material;
+use super::save;
+use crate::clock::now;
+use crate::crash::crash_point;
+use crate::server::Server;
+use crate::tell;
+
+/// How long a lease holds without being renewed: how long a dead replica's work waits for another.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// How often it is renewed.
+const RENEW: Duration = Duration::from_secs(10);
+
+/// Whether a run came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It did.
+    Finished,
+    /// Another replica has it, the database could not be reached or the server stops; it will be begun again.
+    Later,
+}
+
+/// Works on a run under its repository's lease.
+pub(super) async fn work(server: &Server, run: Run) -> Ended {
+    let name = format!("sync:{}", run.repository_id);
+    let lease = match server.store().lease_take(&name, server.holder(), now(), LEASE).await {
+        Ok(Some(lease)) => lease,
+        Ok(None) => return Ended::Later,
+        Err(error) => {
+            server.report_trouble("sync", &error);
+            return Ended::Later;
+        }
+    };
+    let worked = tokio::select! {
+        worked = finish(server, run, &lease) => worked,
+        () = keep(server, &lease) => Err(StoreError::LeaseLost { name }),
+    };
+    // A lease that cannot be given back runs out by itself.
+    let _ = server.store().lease_release(&lease).await;
+    match worked {
+        Ok(ended) => ended,
+        Err(error) => {
+            server.report_trouble("sync", &error);
+            Ended::Later
+        }
+    }
+}
+
+/// Renews a lease until it is lost.
+async fn keep(server: &Server, lease: &Lease) {
+    loop {
+        tokio::time::sleep(RENEW).await;
+        if let Ok(false) = server.store().lease_renew(lease, now(), LEASE).await {
+            return;
+        }
+    }
+}
+
+async fn finish(server: &Server, mut run: Run, lease: &Lease) -> Result<Ended, StoreError> {
+    let mut reading = server.store().read().await?;
+    let Some(current) = reading.run(&run.account_id, &run.id).await? else { return Ok(Ended::Finished) };
+    if current.status != RunStatus::InProgress {
+        return Ok(Ended::Finished);
+    }
+    let repository = reading.repository(&run.account_id, &run.repository_id).await?;
+    let account = reading.account(&run.account_id).await?;
+    let (Some(repository), Some(account)) = (repository, account) else {
+        let error = run_error("repository-removed", "the repository was removed", "");
+        save::failed(server, &mut run, None, lease, error, Vec::new()).await?;
+        return Ok(Ended::Finished);
+    };
+    let context = crate::world::reading_context(&mut reading, &account).await?;
+    drop(reading);
+    begin(server, &run).await?;
+    crash_point("sync.begun");
+    match gather(server, &mut run, &account, &repository, context, lease).await? {
+        Gathered::Material(material) => {
+            crash_point("sync.read");
+            save::compared(server, &mut run, &repository, lease, *material).await?;
+            Ok(Ended::Finished)
+        }
+        Gathered::Interrupted => Ok(Ended::Later),
+        Gathered::Failed(error, problems) => {
+            save::failed(server, &mut run, Some(&repository), lease, error, problems).await?;
+            Ok(Ended::Finished)
+        }
+    }
+}
+
+/// Notes that a run began. Its event is told once, however often a server dies in the middle.
+async fn begin(server: &Server, run: &Run) -> Result<(), StoreError> {
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    let now = now();
+    writing.run_begin(&run.id, now).await?;
+    if run.attempt == 0 {
+        let message = format!("sync of {} began", run.repository_name);
+        let payload = json!({"trigger": run.trigger.slug()});
+        writing.event(tell::run_event("gitops.sync_started", Severity::Low, run, message, payload, now));
+    }
+    server.commit(writing).await
+}
+
+enum Gathered {
+    Material(Box<Material>),
+    Failed(RunError, Vec<Diagnostic>),
+    Interrupted,
+}
+
+/// Fetches and reads what the run compares.
+async fn gather(
+    server: &Server,
+    run: &mut Run,
+    account: &Account,
+    repository: &Repository,
+    context: Context,
+    lease: &Lease,
+) -> Result<Gathered, StoreError> {
+    if run.trigger == Trigger::Revert {
+        return stored(server, run, account, repository).await;
+    }
+    let plan = match FetchPlan::of(repository, server) {
+        Ok(plan) => plan,
+        Err(error) => return Ok(Gathered::Failed(error, Vec::new())),
+    };
+    let brought = match bring(server, &plan, repository).await {
+        Ok(brought) => brought,
+        Err(BringError::Interrupted) => return Ok(Gathered::Interrupted),
+        Err(BringError::Failed(error)) => return Ok(Gathered::Failed(error, Vec::new())),
+    };
+    crash_point("sync.fetched");
+    note_commit(run, &brought);
+    if let Some(keys) = &brought.fetched.new_host_keys {
+        save::pin_host_keys(server, run, repository, lease, keys).await?;
+    }
+    if let Some(signers) = &plan.signers {
+        let checked = brought.mirror.verify(&brought.fetched.commit, signers);
+        if let Err(problem) = checked {
+            let error = run_error(problem.code(), problem.to_string(), signature_help());
+            return Ok(Gathered::Failed(error, Vec::new()));
+        }
+    }
+    save::stage(server, run, Stage::Comparing).await?;
+    let is_known = repository.good_commit.as_deref() == Some(brought.fetched.commit.as_str());
+    if is_known && brought.fetched.movement == Movement::Unchanged {
+        return stored(server, run, account, repository).await;
+    }
+    Ok(read(brought, plan, context).await)
+}
+
+fn signature_help() -> &'static str {
+    "sign the commit with one of the repository's allowed_signers, or add the signer's public key there"
+}
+
+/// What was stored at the last good run, with the problems told then.
+async fn stored(
+    server: &Server,
+    run: &mut Run,
+    account: &Account,
+    repository: &Repository,
+) -> Result<Gathered, StoreError> {
+    let mut reading = server.store().read().await?;
+    let Some(good) = &repository.good_run_id else {
+        let error = run_error("never-synced", "this repository was never read", "sync it first");
+        return Ok(Gathered::Failed(error, Vec::new()));
+    };
+    if let Some(good) = reading.run(&run.account_id, good).await? {
+        run.problems = good.problems;
+        if run.commit_sha.is_none() {
+            run.commit_sha = repository.good_commit.clone();
+            run.commit_author = good.commit_author;
+            run.commit_email = good.commit_email;
+            run.commit_subject = good.commit_subject;
+        }
+    }
+    let material = Material::stored(&mut reading, &account.name, &repository.id).await?;
+    Ok(Gathered::Material(Box::new(material)))
+}
+
+struct Brought {
+    mirror: Mirror,
+    fetched: Fetched,
+    commit: CommitInfo,
+}
+
+enum BringError {
+    Failed(RunError),
+    Interrupted,
+}
+
+/// Fetches on a thread that may block.
+async fn bring(server: &Server, plan: &FetchPlan, repository: &Repository) -> Result<Brought, BringError> {
+    let (server, plan) = (server.clone(), plan.clone());
+    let directory = server.mirror_directory(&repository.id);
+    let task = tokio::task::spawn_blocking(move || {
+        let local = |message: String| {
+            let help = "check the server's data directory: space, permissions, mount";
+            BringError::Failed(run_error("local", message, help))
+        };
+        let mirror = Mirror::open_or_create(&directory).map_err(|error| local(told(&error)))?;
+        let fetched = plan.fetch(&mirror, &server).map_err(|error| match server.is_stopping() {
+            true => BringError::Interrupted,
+            false => BringError::Failed(run_error(error.code(), told(&error), error.help())),
+        })?;
+        let commit = mirror.commit(&fetched.commit).map_err(|error| local(told(&error)))?;
+        Ok(Brought { mirror, fetched, commit })
+    });
+    task.await.unwrap_or_else(|panic| Err(BringError::Failed(internal(&panic))))
+}
+
+fn internal(panic: &tokio::task::JoinError) -> RunError {
+    tracing::error!(error = %panic, "a thread died");
+    run_error("internal", "Windlass itself failed while reading this repository", "see the server's log")
+}
+
+/// An error with its causes, once each.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+fn note_commit(run: &mut Run, brought: &Brought) {
+    run.commit_sha = Some(brought.fetched.commit.as_str().to_owned());
+    run.commit_author = Some(brought.commit.author_name.clone());
+    run.commit_email = Some(brought.commit.author_email.clone());
+    run.commit_subject = Some(brought.commit.subject.clone());
+    let movement = match brought.fetched.movement {
+        Movement::First => "first",
+        Movement::Unchanged => "unchanged",
+        Movement::FastForward => "fast_forward",
+        Movement::Rewritten => "rewritten",
+    };
+    run.movement = Some(movement.to_owned());
+}
+
+/// Reads the fleet on a thread that may block.
+async fn read(brought: Brought, plan: FetchPlan, context: Context) -> Gathered {
+    let task = tokio::task::spawn_blocking(move || {
+        let tree = brought
+            .mirror
+            .tree(&brought.fetched.commit, &plan.prefix)
+            .map_err(|error| run_error("local", told(&error), "check the server's data directory"))?;
+        Ok(Material::read(&tree, &context, plan.prefix.as_str()))
+    });
+    let material = match task.await {
+        Ok(Ok(material)) => material,
+        Ok(Err(error)) => return Gathered::Failed(error, Vec::new()),
+        Err(panic) => return Gathered::Failed(internal(&panic), Vec::new()),
+    };
+    if material.has_errors() {
+        let error = fleet_error(&material.problems);
+        return Gathered::Failed(error, material.problems);
+    }
+    Gathered::Material(Box::new(material))
+}
+
+/// The first error of a fleet, and how many more there are.
+fn fleet_error(problems: &[Diagnostic]) -> RunError {
+    let errors: Vec<&Diagnostic> =
+        problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();
+    let Some(first) = errors.first() else { return run_error("fleet", "the fleet has errors", "") };
+    let place = match first.line {
+        0 => first.file.clone(),
+        line => format!("{}:{line}:{}", first.file, first.column),
+    };
+    let more = match errors.len() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    let separator = if place.is_empty() { "" } else { ": " };
+    let help = first.help.clone().unwrap_or_default();
+    run_error(first.code.slug(), format!("{place}{separator}{}{more}", first.message), help)
+}

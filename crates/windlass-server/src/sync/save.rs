@@ -1,0 +1,257 @@
+//! The end of a run: everything it found and decided, in one transaction.
+
+use serde_json::{Value, json};
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::diff;
+use windlass_core::live::Owner;
+use windlass_core::plan::Confirmation;
+use windlass_core::proposal::{Reconciled, RunFacts, RunStatus, Status, reconcile, run_status};
+use windlass_source::HostKeys;
+use windlass_store::{
+    Account, AccountWriting, Lease, Moved, NewWanted, Repository, Run, RunError, Severity, Stage, StoreError,
+};
+
+use super::decide::{self, Decided};
+use super::material::Material;
+use crate::clock::now;
+use crate::crash::crash_point;
+use crate::offer::{Offer, open_proposals};
+use crate::server::Server;
+use crate::{apply, tell, world};
+
+/// Notes where a run is.
+pub(super) async fn stage(server: &Server, run: &Run, stage: Stage) -> Result<(), StoreError> {
+    let mut writing = server.store().write().await?;
+    writing.run_stage(&run.id, stage).await?;
+    writing.commit().await
+}
+
+/// Pins SSH host keys that were seen for the first time.
+pub(super) async fn pin_host_keys(
+    server: &Server,
+    run: &Run,
+    repository: &Repository,
+    lease: &Lease,
+    keys: &HostKeys,
+) -> Result<(), StoreError> {
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    writing.lease_check(lease).await?;
+    writing.repository_pin(&repository.id, &keys.to_string()).await?;
+    let message = format!("the host keys of {} were pinned: {}", repository.name, keys.fingerprint());
+    let payload = json!({"fingerprint": keys.fingerprint()});
+    let event = tell::run_event("gitops.host_key_recorded", Severity::Medium, run, message, payload, now());
+    writing.event(event);
+    server.commit(writing).await
+}
+
+/// Ends a run that failed. Nothing else changes; what is known of the last good run stays.
+pub(super) async fn failed(
+    server: &Server,
+    run: &mut Run,
+    repository: Option<&Repository>,
+    lease: &Lease,
+    error: RunError,
+    problems: Vec<Diagnostic>,
+) -> Result<(), StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    writing.lease_check(lease).await?;
+    run.status = RunStatus::Failed;
+    run.completed_at = Some(now);
+    if !problems.is_empty() {
+        run.problems = json!(problems);
+    }
+    let (kind, severity) = match error.code.as_str() {
+        "host-key-mismatch" => ("gitops.host_key_mismatch", Severity::Critical),
+        _ => ("gitops.sync_failed", Severity::High),
+    };
+    let message = format!("sync of {} failed: {}", run.repository_name, error.message);
+    let payload = json!({"code": error.code, "help": error.help, "commit_sha": run.commit_sha});
+    if kind != "gitops.sync_failed" {
+        let event = tell::run_event(kind, severity, run, message.clone(), payload.clone(), now);
+        writing.event(event);
+    }
+    run.error = Some(error);
+    if writing.run_finish(run).await? {
+        let event = tell::run_event("gitops.sync_failed", Severity::High, run, message, payload, now);
+        writing.event(event);
+        if let Some(repository) = repository {
+            let told = run.error.as_ref().map(|error| error.message.as_str());
+            writing.repository_ran(&repository.id, &run.id, run.status.slug(), told, now).await?;
+        }
+    }
+    metrics::counter!("windlass_sync_runs_total", "status" => "failed").increment(1);
+    server.commit(writing).await
+}
+
+/// Compares, decides and saves. The account's writes wait meanwhile, so that nothing moves in between.
+pub(super) async fn compared(
+    server: &Server,
+    run: &mut Run,
+    repository: &Repository,
+    lease: &Lease,
+    mut material: Material,
+) -> Result<(), StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    writing.lease_check(lease).await?;
+    let Some(account) = writing.account(&run.account_id).await? else { return Ok(()) };
+    let names = world::repository_names(&mut writing, &account.id).await?;
+    let live = world::load_live(&mut writing, &account.id, &material.desired, &names).await?;
+    let owner = Owner::Repository(repository.name.clone());
+    let acceptances = writing.acceptances(&repository.id).await?;
+    let confirmation =
+        if run.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing };
+    let decided = decide::decide(&material.desired, &live, &owner, &acceptances, confirmation, now);
+    material.tell(decided.plan.problems.clone());
+    if let Some(error) = decide::refusal_of(&decided.plan) {
+        drop(writing);
+        let problems = std::mem::take(&mut material.problems);
+        return failed(server, run, Some(repository), lease, error, problems).await;
+    }
+    let offered = writing.proposals_offered(&repository.id).await?;
+    let declined = writing.proposals_declined(&repository.id).await?;
+    let cap = server.config().max_proposals;
+    let reconciled = reconcile(&decided.plan, &offered, &declined, &live, cap);
+    store_desired(&mut writing, repository, &material).await?;
+    close(&mut writing, run, &reconciled, &account, now).await?;
+    let offer = Offer {
+        account: &account,
+        repository,
+        run,
+        live: &live,
+        plan: &decided.plan,
+        expires_at: now.after(server.config().rhythm.proposal_lifetime),
+        now,
+    };
+    open_proposals(&mut writing, &offer, &reconciled, |keys| material.declared_at(keys)).await?;
+    conclude(&mut writing, run, repository, &decided, &reconciled, &material, now).await?;
+    crash_point("sync.before_commit");
+    server.commit(writing).await?;
+    crash_point("sync.committed");
+    metrics::counter!("windlass_sync_runs_total", "status" => run.status.slug()).increment(1);
+    server.nudges().apply.notify_one();
+    server.nudges().drift.notify_one();
+    Ok(())
+}
+
+async fn store_desired(
+    writing: &mut AccountWriting,
+    repository: &Repository,
+    material: &Material,
+) -> Result<(), StoreError> {
+    if material.is_fresh() {
+        let files: Vec<String> = material
+            .desired
+            .resources
+            .iter()
+            .map(|(kind, name, declared)| material.file_of((kind, name), declared))
+            .collect();
+        let wanted: Vec<NewWanted<'_>> = material
+            .desired
+            .resources
+            .iter()
+            .zip(&files)
+            .map(|((kind, name, declared), file)| NewWanted {
+                name,
+                kind,
+                spec: &declared.spec,
+                digest: declared.digest,
+                file,
+            })
+            .collect();
+        writing.wanted_replace(&repository.id, &wanted).await?;
+    }
+    writing.wanted_settle(&repository.id).await?;
+    Ok(())
+}
+
+/// Ends proposals that no longer stand.
+async fn close(
+    writing: &mut AccountWriting,
+    run: &Run,
+    reconciled: &Reconciled,
+    account: &Account,
+    now: windlass_core::time::Timestamp,
+) -> Result<(), StoreError> {
+    for closing in &reconciled.close {
+        let Some(proposal) = writing.proposal(&account.id, &closing.id).await? else { continue };
+        let moved = Moved {
+            from: proposal.status,
+            to: closing.status,
+            reason: Some(closing.reason),
+            decided_by: None,
+            until_change: false,
+            at: now,
+        };
+        if writing.proposal_move(&closing.id, &moved).await? {
+            let event = tell::proposal_event(
+                &proposal,
+                &run.id,
+                closing.status,
+                "windlass",
+                Some(closing.reason),
+                now,
+            );
+            writing.event(event);
+            let detail = json!({"run_id": run.id, "reason": closing.reason});
+            let actor = windlass_store::Actor::windlass();
+            let action =
+                if closing.status == Status::Superseded { "proposal.supersede" } else { "proposal.withdraw" };
+            writing.audit(tell::entry(&actor, action, ("proposal", &closing.id), detail, now));
+            apply::settle_runs_of(writing, &closing.id, Some(&run.id), now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends the run itself.
+async fn conclude(
+    writing: &mut AccountWriting,
+    run: &mut Run,
+    repository: &Repository,
+    decided: &Decided,
+    reconciled: &Reconciled,
+    material: &Material,
+    now: windlass_core::time::Timestamp,
+) -> Result<(), StoreError> {
+    let steps = &decided.plan.steps;
+    let refused = decided.plan.refusals.len();
+    run.diff = diff::document(steps.iter().map(|step| (step.change.action(), &step.change.key)));
+    run.diff_count = steps.len() + refused;
+    run.remaining = reconciled.remaining;
+    run.skipped = Value::Array(decide::skipped(decided, &reconciled.held_back));
+    if material.is_fresh() {
+        run.problems = json!(material.problems);
+    }
+    run.completed_at = Some(now);
+    let statuses = writing.run_proposal_statuses(&run.id).await?;
+    let not_offered = refused + reconciled.held_back.len();
+    run.status = run_status(RunFacts { proposals: &statuses, remaining: run.remaining, not_offered });
+    if !writing.run_finish(run).await? {
+        return Ok(());
+    }
+    writing.repository_ran(&repository.id, &run.id, run.status.slug(), None, now).await?;
+    let commit = run.commit_sha.clone().unwrap_or_default();
+    writing.repository_good(&repository.id, &run.id, &commit, now).await?;
+    let message = match run.diff_count {
+        0 => format!("{} and Windlass agree", repository.name),
+        count => format!("{} differs in {count}; {} proposed now", repository.name, reconciled.open.len()),
+    };
+    let payload = json!({
+        "commit_sha": run.commit_sha, "diff_count": run.diff_count, "remaining": run.remaining,
+        "opened": reconciled.open.len(), "movement": run.movement,
+    });
+    let severity = match run.movement.as_deref() {
+        Some("rewritten") => Severity::Medium,
+        _ => Severity::Low,
+    };
+    writing.event(tell::run_event("gitops.sync_succeeded", severity, run, message, payload, now));
+    if run.movement.as_deref() == Some("rewritten") {
+        let message = format!("the history of {} was rewritten", repository.name);
+        let payload = json!({"commit_sha": run.commit_sha, "previous": repository.good_commit});
+        let event = tell::run_event("gitops.history_rewritten", Severity::High, run, message, payload, now);
+        writing.event(event);
+    }
+    Ok(())
+}

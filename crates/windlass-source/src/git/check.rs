@@ -1,0 +1,192 @@
+//! Trying a remote before it is registered: which step of reaching a fleet works, and exactly which one does not.
+
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
+
+use windlass_core::manifest::FLEET_FILE;
+
+use super::error::Problem;
+use super::fetch::FetchOptions;
+use super::mirror::Mirror;
+use crate::remote::{PathPrefix, RemoteUrl, Scheme};
+use crate::{EntryKind, Tree as _};
+
+/// A host that does not answer within this is down.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// How one step went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckResult {
+    /// It works; what was found.
+    Passed(String),
+    /// It does not.
+    Failed {
+        /// Why.
+        reason: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// An earlier step failed.
+    NotReached,
+}
+
+/// One step on the way to a fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Which: `dns`, `connect`, `tls`, `host-key`, `auth`, `repository`, `branch`, `download`, `prefix` or
+    /// `fleet.yaml`.
+    pub name: &'static str,
+    /// How it went.
+    pub result: CheckResult,
+}
+
+/// Walks the way from an address to a fleet and tells how far it leads. Steps that a scheme does not have are left out.
+/// Nothing is kept: the fetch goes into a temporary mirror.
+pub fn test_remote(options: &FetchOptions<'_>, prefix: &PathPrefix) -> Vec<Check> {
+    let mut walk = Walk { steps: steps(options.url), done: Vec::new() };
+    let outcome = reach(options, prefix, &mut walk);
+    if let Err((step, reason, help)) = outcome {
+        walk.fail(step, reason, help);
+    }
+    walk.finish()
+}
+
+type Failure = (&'static str, String, String);
+
+struct Walk {
+    steps: Vec<&'static str>,
+    done: Vec<Check>,
+}
+
+impl Walk {
+    /// Everything up to and including a step works.
+    fn pass(&mut self, step: &'static str, detail: impl Into<String>) {
+        self.pass_before(step);
+        self.done.push(Check { name: step, result: CheckResult::Passed(detail.into()) });
+    }
+
+    /// What lies before a step that was reached must have worked.
+    fn pass_before(&mut self, step: &'static str) {
+        while let Some(next) = self.steps.get(self.done.len()).filter(|next| **next != step) {
+            self.done.push(Check { name: next, result: CheckResult::Passed(String::new()) });
+        }
+    }
+
+    fn fail(&mut self, step: &'static str, reason: String, help: String) {
+        self.pass_before(step);
+        self.done.push(Check { name: step, result: CheckResult::Failed { reason, help } });
+    }
+
+    fn finish(mut self) -> Vec<Check> {
+        for step in self.steps.iter().skip(self.done.len()) {
+            self.done.push(Check { name: step, result: CheckResult::NotReached });
+        }
+        self.done
+    }
+}
+
+fn steps(url: &RemoteUrl) -> Vec<&'static str> {
+    let way: &[&str] = match url.scheme() {
+        Scheme::Https => &["dns", "connect", "tls", "auth"],
+        Scheme::Ssh => &["dns", "connect", "host-key", "auth"],
+        Scheme::Http => &["dns", "connect", "auth"],
+        Scheme::File => &[],
+    };
+    let rest = ["repository", "branch", "download", "prefix", FLEET_FILE];
+    way.iter().chain(&rest).copied().collect()
+}
+
+/// The step at which a problem shows.
+fn step_of(problem: &Problem) -> &'static str {
+    match problem {
+        Problem::Dns { .. } => "dns",
+        Problem::Connect { .. } => "connect",
+        Problem::Tls { .. } => "tls",
+        Problem::HostKeyMismatch { .. } | Problem::HostKeyUnavailable { .. } | Problem::SshMissing => {
+            "host-key"
+        }
+        Problem::Auth { .. } => "auth",
+        Problem::RepositoryMissing | Problem::Protocol { .. } => "repository",
+        Problem::BranchMissing { .. } => "branch",
+        Problem::TooLarge { .. }
+        | Problem::Timeout { .. }
+        | Problem::Interrupted
+        | Problem::DiskFull
+        | Problem::Local { .. } => "download",
+    }
+}
+
+fn reach(options: &FetchOptions<'_>, prefix: &PathPrefix, walk: &mut Walk) -> Result<(), Failure> {
+    let told = |problem: &Problem| (step_of(problem), problem.to_string(), problem.help().to_owned());
+    let local = |error: &dyn std::error::Error| told(&Problem::Local { reason: error.to_string() });
+    knock(options.url, walk).map_err(|problem| told(&problem))?;
+    let directory = super::private::private_directory().map_err(|error| local(&error))?;
+    let mirror = Mirror::open_or_create(&directory.path().join("mirror")).map_err(|error| local(&error))?;
+    let fetched = mirror.fetch(options).map_err(|error| told(&error.problem))?;
+    if let Some(keys) =
+        fetched.new_host_keys.as_ref().or(options.host_keys).filter(|_| options.url.scheme() == Scheme::Ssh)
+    {
+        walk.pass("host-key", keys.fingerprint());
+    }
+    let info = mirror.commit(&fetched.commit).map_err(|error| local(&error))?;
+    walk.pass("branch", format!("{} {}", options.branch, fetched.commit));
+    walk.pass("download", format!("{} bytes; {}", fetched.received_bytes, info.subject));
+    let tree = mirror.tree(&fetched.commit, prefix).map_err(|error| local(&error))?;
+    look_inside(&tree, prefix, walk)
+}
+
+/// Resolves and connects, so that these two are told apart from what comes after.
+fn knock(url: &RemoteUrl, walk: &mut Walk) -> Result<(), Problem> {
+    let is_proxied = url.scheme() == Scheme::Https
+        && ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some());
+    if url.scheme() == Scheme::File || is_proxied {
+        return Ok(());
+    }
+    let found: Vec<_> =
+        (url.host(), url.effective_port()).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+    let Some(first) = found.first() else { return Err(Problem::Dns { host: url.host().to_owned() }) };
+    walk.pass("dns", first.ip().to_string());
+    let mut last = None;
+    for address in &found {
+        match TcpStream::connect_timeout(address, CONNECT_WITHIN) {
+            Ok(_) => {
+                walk.pass("connect", address.to_string());
+                return Ok(());
+            }
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(Problem::Connect { reason: last.map_or_else(String::new, |error| error.to_string()) })
+}
+
+fn look_inside(tree: &super::GitTree, prefix: &PathPrefix, walk: &mut Walk) -> Result<(), Failure> {
+    let broken = |step, error: crate::ReadError| (step, error.source.to_string(), "try again".to_owned());
+    match tree.entry("").map_err(|error| broken("prefix", error))? {
+        Some(EntryKind::Directory) if prefix.as_str().is_empty() => {
+            walk.pass("prefix", "the repository's root");
+        }
+        Some(EntryKind::Directory) => walk.pass("prefix", prefix.as_str()),
+        found => {
+            let reason = match found {
+                None => format!("the branch has no directory `{prefix}`"),
+                Some(_) => format!("`{prefix}` is not a directory"),
+            };
+            return Err(("prefix", reason, "check the path prefix of the repository".to_owned()));
+        }
+    }
+    match tree.entry(FLEET_FILE).map_err(|error| broken(FLEET_FILE, error))? {
+        Some(EntryKind::File(bytes)) => walk.pass(FLEET_FILE, format!("{bytes} bytes")),
+        Some(_) => {
+            let reason = format!("{FLEET_FILE} is not a regular file");
+            return Err((FLEET_FILE, reason, "put the content itself into the repository".to_owned()));
+        }
+        None => {
+            let reason = format!("there is no {FLEET_FILE}");
+            let help = format!("add a {FLEET_FILE}, or set the path prefix to the directory that has one");
+            return Err((FLEET_FILE, reason, help));
+        }
+    }
+    Ok(())
+}

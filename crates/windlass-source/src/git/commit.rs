@@ -1,0 +1,134 @@
+//! One commit: its id, and what people want to know about it.
+
+use std::fmt;
+
+use gix::bstr::ByteSlice as _;
+use windlass_core::time::Timestamp;
+
+use super::mirror::{Mirror, MirrorError};
+
+/// More of a message is not worth keeping.
+const MAX_MESSAGE_CHARS: usize = 4096;
+/// A line of a list.
+const MAX_SUBJECT_CHARS: usize = 200;
+/// Names and addresses of people are shorter.
+const MAX_NAME_CHARS: usize = 200;
+/// A commit larger than this is not read: people do not write such messages.
+pub(super) const MAX_COMMIT_BYTES: u64 = 1024 * 1024;
+
+/// The whole id of a commit: 40 hexadecimal digits, or 64 in a repository that uses SHA-256.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommitId(String);
+
+impl CommitId {
+    /// Reads an id. Short ones are refused: they change their meaning.
+    pub fn parse(text: &str) -> Option<CommitId> {
+        let is_hex = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        (is_hex && (text.len() == 40 || text.len() == 64)).then(|| CommitId(text.to_owned()))
+    }
+
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn of(id: &gix::oid) -> CommitId {
+        CommitId(id.to_hex().to_string())
+    }
+
+    pub(super) fn object(&self) -> Option<gix::ObjectId> {
+        gix::ObjectId::from_hex(self.0.as_bytes()).ok()
+    }
+}
+
+impl fmt::Display for CommitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for CommitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommitId({})", self.0)
+    }
+}
+
+/// What a commit says about itself. Anybody can write anything there; it is text, cut to a length and made UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// Its id.
+    pub id: CommitId,
+    /// Who wrote it.
+    pub author_name: String,
+    /// And how to write to them.
+    pub author_email: String,
+    /// When it was committed, by the committer's clock.
+    pub committed_at: Timestamp,
+    /// The message's first line.
+    pub subject: String,
+    /// The whole message.
+    pub message: String,
+}
+
+impl Mirror {
+    /// What a commit of the mirror says about itself.
+    pub fn commit(&self, id: &CommitId) -> Result<CommitInfo, MirrorError> {
+        let repository = self.open()?;
+        let commit = self.find_commit(&repository, id)?;
+        let unreadable = |source: gix::Error| MirrorError::unreadable(id, source);
+        let author = commit.author().map_err(unreadable)?;
+        let seconds = commit.committer().map_err(unreadable)?.seconds();
+        let message = commit.message_raw_sloppy();
+        let subject =
+            message.lines().map(|line| line.trim()).find(|line| !line.is_empty()).unwrap_or_default();
+        Ok(CommitInfo {
+            id: id.clone(),
+            author_name: cut(author.name, MAX_NAME_CHARS),
+            author_email: cut(author.email, MAX_NAME_CHARS),
+            committed_at: Timestamp::from_millis(seconds.saturating_mul(1000)),
+            subject: cut(subject, MAX_SUBJECT_CHARS),
+            message: cut(message, MAX_MESSAGE_CHARS).trim_end().to_owned(),
+        })
+    }
+
+    pub(super) fn find_commit<'repo>(
+        &self,
+        repository: &'repo gix::Repository,
+        id: &CommitId,
+    ) -> Result<gix::Commit<'repo>, MirrorError> {
+        let object = id.object().ok_or_else(|| MirrorError::NoCommit { id: id.clone() })?;
+        let header = repository
+            .try_find_header(object)
+            .map_err(|source| MirrorError::unreadable(id, source))?
+            .ok_or_else(|| MirrorError::NoCommit { id: id.clone() })?;
+        if header.size() > MAX_COMMIT_BYTES {
+            return Err(MirrorError::unreadable(id, "the commit has more than 1 MiB"));
+        }
+        repository.find_commit(object).map_err(|source| MirrorError::unreadable(id, source))
+    }
+}
+
+fn cut(text: &[u8], chars: usize) -> String {
+    let end = text.len().min(chars.saturating_mul(4));
+    String::from_utf8_lossy(&text[..end]).chars().take(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_ids_are_ids() {
+        for (text, expected) in [
+            ("a".repeat(40), true),
+            ("0".repeat(64), true),
+            ("a".repeat(39), false),
+            ("A".repeat(40), false),
+            ("g".repeat(40), false),
+            ("main".to_owned(), false),
+            (format!("{}\n", "a".repeat(39)), false),
+        ] {
+            assert_eq!(CommitId::parse(&text).is_some(), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Why a remote could not be read: one problem, told so that its reader knows what to do.
+//!
+//! Nothing here holds a credential. What a server said is quoted, but cut short and stripped of control characters.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// What a server says is hostile text; this much of it is enough to recognise a cause.
+const MAX_QUOTED_CHARS: usize = 300;
+
+/// What stood in the way of talking to a remote.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The host's name has no address.
+    #[error("the host name `{host}` could not be resolved")]
+    Dns {
+        /// The host.
+        host: String,
+    },
+    /// Nobody answers at the address.
+    #[error("could not connect: {reason}")]
+    Connect {
+        /// What the operating system or ssh said.
+        reason: String,
+    },
+    /// The server's certificate is not accepted, or there is no TLS.
+    #[error("no trusted TLS connection: {reason}")]
+    Tls {
+        /// What was wrong with it.
+        reason: String,
+    },
+    /// The credential is missing or was refused.
+    #[error("login refused: {reason}")]
+    Auth {
+        /// What the server or ssh said.
+        reason: String,
+    },
+    /// The host shows another key than the pinned one.
+    #[error("the ssh host key changed: pinned {pinned}, offered {offered}")]
+    HostKeyMismatch {
+        /// Fingerprints that were pinned.
+        pinned: String,
+        /// Fingerprints the host offers now.
+        offered: String,
+    },
+    /// No host key could be learned, so nobody can be trusted.
+    #[error("the ssh host key could not be learned: {reason}")]
+    HostKeyUnavailable {
+        /// Why not.
+        reason: String,
+    },
+    /// The repository has no such branch.
+    #[error("the repository has no branch `{branch}`")]
+    BranchMissing {
+        /// The branch.
+        branch: String,
+    },
+    /// There is no repository at the address, or it is hidden.
+    #[error("there is no repository at this address, or it may not be seen with this credential")]
+    RepositoryMissing,
+    /// The server sends more than the limits allow.
+    #[error("the repository is too large: {reason}")]
+    TooLarge {
+        /// Which limit.
+        reason: String,
+    },
+    /// It took longer than the limits allow.
+    #[error("no complete answer within {} s", after.as_secs())]
+    Timeout {
+        /// The limit.
+        after: Duration,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// The mirror's file system is full.
+    #[error("no space left for the mirror")]
+    DiskFull,
+    /// The `ssh` or `ssh-keyscan` program is not installed.
+    #[error("the `ssh` program is not installed on the server")]
+    SshMissing,
+    /// The other side does not speak git, or speaks it wrongly.
+    #[error("the server's answer was not understood: {reason}")]
+    Protocol {
+        /// What was wrong.
+        reason: String,
+    },
+    /// Something on this machine failed.
+    #[error("the mirror could not be used: {reason}")]
+    Local {
+        /// What failed.
+        reason: String,
+    },
+}
+
+impl Problem {
+    /// A word for it that never changes.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Problem::Dns { .. } => "dns",
+            Problem::Connect { .. } => "connect",
+            Problem::Tls { .. } => "tls",
+            Problem::Auth { .. } => "auth",
+            Problem::HostKeyMismatch { .. } => "host-key-mismatch",
+            Problem::HostKeyUnavailable { .. } => "host-key-unavailable",
+            Problem::BranchMissing { .. } => "branch-missing",
+            Problem::RepositoryMissing => "repository-missing",
+            Problem::TooLarge { .. } => "too-large",
+            Problem::Timeout { .. } => "timeout",
+            Problem::Interrupted => "interrupted",
+            Problem::DiskFull => "disk-full",
+            Problem::SshMissing => "ssh-missing",
+            Problem::Protocol { .. } => "protocol",
+            Problem::Local { .. } => "local",
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Problem::Dns { .. } => {
+                "check the host in the repository URL, and that this server's DNS knows it"
+            }
+            Problem::Connect { .. } => {
+                "check host and port in the repository URL, and that a firewall lets this server through"
+            }
+            Problem::Tls { .. } => {
+                "check that the certificate is valid for this host; add the CA of a private git server"
+            }
+            Problem::Auth { .. } => {
+                "check the repository's credential: that it exists, has not expired and may read the repository"
+            }
+            Problem::HostKeyMismatch { .. } => {
+                "ask the host's operator whether the key was replaced; if it was, forget the pinned key, otherwise \
+                 somebody stands between"
+            }
+            Problem::HostKeyUnavailable { .. } => {
+                "check that an ssh server answers there, or store known_hosts beside the key"
+            }
+            Problem::BranchMissing { .. } => "check the branch's name, or push the branch",
+            Problem::RepositoryMissing => {
+                "check the path in the repository URL, and that the credential may read the repository"
+            }
+            Problem::TooLarge { .. } => {
+                "keep fleets in a repository of their own, without binaries, or raise the limits"
+            }
+            Problem::Timeout { .. } => {
+                "try again; if it stays, look at the git server and the network between"
+            }
+            Problem::Interrupted => "nothing to do: the next sync starts again",
+            Problem::DiskFull => "free space in the server's data directory",
+            Problem::SshMissing => "install the OpenSSH client beside the server, or use https",
+            Problem::Protocol { .. } => "check that the repository URL leads to a git server",
+            Problem::Local { .. } => "check the server's data directory and its permissions",
+        }
+    }
+}
+
+/// Whether a mirror was being filled or brought up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// The mirror held nothing yet.
+    Clone,
+    /// The mirror held an earlier state.
+    Fetch,
+}
+
+/// A fetch that failed. The mirror is as it was before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchError {
+    /// Whether it was the first one.
+    pub attempt: Attempt,
+    /// The address, without its user.
+    pub remote: String,
+    /// What was in the way.
+    pub problem: Problem,
+}
+
+impl FetchError {
+    /// A word for the problem that never changes.
+    pub fn code(&self) -> &'static str {
+        self.problem.code()
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        self.problem.help()
+    }
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.attempt {
+            Attempt::Clone => "clone",
+            Attempt::Fetch => "fetch",
+        };
+        write!(f, "Failed to {verb} {}: {}", self.remote, self.problem)
+    }
+}
+
+impl Error for FetchError {}
+
+/// A foreign text on one line, without control characters, cut short.
+pub(super) fn quoted(text: &str) -> String {
+    let plain: String =
+        text.chars().map(|char| if char.is_control() { ' ' } else { char }).take(MAX_QUOTED_CHARS).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// All an error and its causes say, joined.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut said = vec![error.to_string()];
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if said.last() != Some(&text) {
+            said.push(text);
+        }
+        next = cause.source();
+    }
+    quoted(&said.join(": "))
+}
+
+/// What a failure of gix means when no transport said why: a full disk, or an answer that makes no sense.
+pub(super) fn of_gix(error: &gix::Error) -> Problem {
+    let is_full = |error: &(dyn Error + 'static)| {
+        error
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::StorageFull)
+    };
+    if error.iter_errors().any(is_full) {
+        return Problem::DiskFull;
+    }
+    let said: Vec<String> = error.iter_errors().map(ToString::to_string).collect();
+    Problem::Protocol { reason: quoted(&said.join(": ")) }
+}
+
+/// What a failure of this machine's files means.
+pub(super) fn of_io(doing: &str, error: &std::io::Error) -> Problem {
+    match error.kind() {
+        std::io::ErrorKind::StorageFull => Problem::DiskFull,
+        _ => Problem::Local { reason: format!("{doing}: {error}") },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_begin_with_the_words_operators_search_for() {
+        let mut error = FetchError {
+            attempt: Attempt::Clone,
+            remote: "https://example.com/fleet".into(),
+            problem: Problem::RepositoryMissing,
+        };
+        assert!(error.to_string().starts_with("Failed to clone https://example.com/fleet: "));
+        error.attempt = Attempt::Fetch;
+        assert!(error.to_string().starts_with("Failed to fetch https://example.com/fleet: "));
+    }
+
+    #[test]
+    fn what_a_server_says_is_one_short_line() {
+        assert_eq!(quoted("a\u{1b}[31m\n  b\r\n"), "a [31m b");
+        assert_eq!(quoted(&"x".repeat(1000)).len(), MAX_QUOTED_CHARS);
+    }
+}

@@ -1,0 +1,248 @@
+//! Remote → mirror: the tip of one branch, and how it moved.
+//!
+//! The first fetch takes the tip alone. Later ones stop after the list of references if the tip is the one that is
+//! held, and otherwise take what lies between. That is also what tells a fast-forward from a rewrite: the commit that
+//! was held is looked for among the ancestors of the new one. A rewrite can make a server send much more than a
+//! fast-forward; if it is more than the limits allow, the tip alone is taken and the move is called a rewrite, because
+//! the old commit was not found in the new one's history.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use gix::protocol::transport::client::blocking_io::Transport;
+use gix::remote::fetch::{Shallow, Tags};
+use gix::remote::{Direction, ref_map};
+
+use super::commit::CommitId;
+use super::connect::Line;
+use super::error::{Attempt, FetchError, Problem, chain, of_gix, of_io};
+use super::limits::{Bounds, Limits, watched};
+use super::mirror::{Held, Mirror, MirrorError, TIP};
+use super::progress::ObjectCount;
+use crate::remote::{Branch, Credential, HostKeys, RemoteUrl};
+
+/// How far back a mirror that was damaged looks for the commit it held before.
+const RECENT: NonZeroU32 = NonZeroU32::new(50).expect("not zero");
+/// gix wants an address for its messages; it never connects to it, because it is handed an open line.
+const PLACEHOLDER: &str = "https://remote.invalid/";
+
+/// What to fetch, and how.
+#[derive(Clone, Copy)]
+pub struct FetchOptions<'a> {
+    /// From where.
+    pub url: &'a RemoteUrl,
+    /// Which branch.
+    pub branch: &'a Branch,
+    /// How to log in.
+    pub credential: &'a Credential,
+    /// The host's pinned keys; without any, they are learned on this occasion and returned.
+    pub host_keys: Option<&'a HostKeys>,
+    /// Certificates in PEM that are trusted in addition to the system's.
+    pub extra_ca_pem: Option<&'a str>,
+    /// What it may cost.
+    pub limits: Limits,
+    /// Set by the caller to stop early.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// How the tip moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Movement {
+    /// Nothing was held before, or it was from another remote or branch.
+    First,
+    /// It did not.
+    Unchanged,
+    /// The new commit continues the old one.
+    FastForward,
+    /// The new commit does not continue the old one.
+    Rewritten,
+}
+
+/// A fetch that succeeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// The branch's tip.
+    pub commit: CommitId,
+    /// The tip before, if it was of the same remote and branch.
+    pub previous: Option<CommitId>,
+    /// How one came from the other.
+    pub movement: Movement,
+    /// Host keys that were learned because none was pinned. The caller keeps them.
+    pub new_host_keys: Option<HostKeys>,
+    /// How many bytes the remote sent.
+    pub received_bytes: u64,
+}
+
+/// How much history to ask for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The tip alone.
+    Tip,
+    /// The tip and some commits before it.
+    Recent,
+    /// All that is new since what is held.
+    SinceHeld,
+}
+
+impl Reach {
+    fn shallow(self) -> Shallow {
+        match self {
+            Reach::Tip => Shallow::DepthAtRemote(NonZeroU32::MIN),
+            Reach::Recent => Shallow::DepthAtRemote(RECENT),
+            Reach::SinceHeld => Shallow::NoChange,
+        }
+    }
+}
+
+/// What a conversation brought.
+struct Received {
+    tip: gix::ObjectId,
+    learned: Option<HostKeys>,
+    bytes: u64,
+}
+
+impl Mirror {
+    /// Brings the tip of a branch into the mirror. A fetch that fails leaves the tip that was held. One fetch at a time.
+    ///
+    /// The limits hold for each conversation; a rewrite that is too large, or a damaged mirror, makes a second one.
+    pub fn fetch(&self, options: &FetchOptions<'_>) -> Result<Fetched, FetchError> {
+        let held = self.held();
+        let attempt = if held.is_some() { Attempt::Fetch } else { Attempt::Clone };
+        self.fetch_since(held, options).map_err(|problem| FetchError {
+            attempt,
+            remote: options.url.to_string(),
+            problem,
+        })
+    }
+
+    fn fetch_since(&self, held: Option<Held>, options: &FetchOptions<'_>) -> Result<Fetched, Problem> {
+        let local = |error: MirrorError| Problem::Local { reason: chain(&error) };
+        self.sweep().map_err(|error| of_io("clearing away an earlier fetch", &error))?;
+        let origin = format!("{}\n{}\n", options.url, options.branch);
+        let Some(held) = held else {
+            if self.open().is_err() || self.has_tip() {
+                self.recreate().map_err(local)?;
+            }
+            let received = self.receive(Reach::Tip, None, options)?;
+            return self.first(received, &origin);
+        };
+        self.prune(&held.commit, options.limits)?;
+        if held.origin != origin {
+            let received = self.receive(Reach::Tip, held.commit.object(), options)?;
+            return self.first(received, &origin);
+        }
+        let old = held.commit.object();
+        let received = match self.receive(Reach::SinceHeld, old, options) {
+            Err(Problem::TooLarge { .. }) => self.receive(Reach::Tip, old, options)?,
+            // A server that answers nonsense does so again; a mirror that is damaged inside is healed by this.
+            Err(Problem::Protocol { .. }) if self.is_damaged() => {
+                self.recreate().map_err(local)?;
+                self.receive(Reach::Recent, None, options)?
+            }
+            other => other?,
+        };
+        self.settle(&held, received)
+    }
+
+    fn first(&self, received: Received, origin: &str) -> Result<Fetched, Problem> {
+        self.write_origin(origin).map_err(|error| of_io("writing to the mirror", &error))?;
+        Ok(Fetched {
+            commit: CommitId::of(&received.tip),
+            previous: None,
+            movement: Movement::First,
+            new_host_keys: received.learned,
+            received_bytes: received.bytes,
+        })
+    }
+
+    fn settle(&self, held: &Held, received: Received) -> Result<Fetched, Problem> {
+        // A mirror that was made anew has forgotten it.
+        self.write_origin(&held.origin).map_err(|error| of_io("writing to the mirror", &error))?;
+        let movement = self.movement(held, received.tip)?;
+        Ok(Fetched {
+            commit: CommitId::of(&received.tip),
+            previous: Some(held.commit.clone()),
+            movement,
+            new_host_keys: received.learned,
+            received_bytes: received.bytes,
+        })
+    }
+
+    fn movement(&self, held: &Held, tip: gix::ObjectId) -> Result<Movement, Problem> {
+        let old = held.commit.object();
+        if old == Some(tip) {
+            return Ok(Movement::Unchanged);
+        }
+        let local = |error: String| Problem::Local { reason: error };
+        let repository = self.open().map_err(|error| local(error.to_string()))?;
+        let ancestors = repository.rev_walk([tip]).all().map_err(|error| local(error.to_string()))?;
+        for ancestor in ancestors {
+            if Some(ancestor.map_err(|error| local(error.to_string()))?.id) == old {
+                return Ok(Movement::FastForward);
+            }
+        }
+        Ok(Movement::Rewritten)
+    }
+
+    /// One conversation with the remote. Stops after the list of references if the tip is `known`.
+    fn receive(
+        &self,
+        reach: Reach,
+        known: Option<gix::ObjectId>,
+        options: &FetchOptions<'_>,
+    ) -> Result<Received, Problem> {
+        let bounds = Bounds::start(options.limits);
+        watched(&bounds, options.interrupt, || {
+            if let Some(problem) = bounds.why() {
+                return Err(problem);
+            }
+            let (line, transport) =
+                Line::open(options, &bounds).map_err(|problem| bounds.why().unwrap_or(problem))?;
+            let learned = line.learned().cloned();
+            match self.converse(transport, reach, known, options.branch, &bounds) {
+                Ok(Some(tip)) => {
+                    line.close();
+                    Ok(Received { tip, learned, bytes: bounds.received() })
+                }
+                Ok(None) => {
+                    line.close();
+                    Err(Problem::BranchMissing { branch: options.branch.to_string() })
+                }
+                Err(error) => Err(bounds
+                    .why()
+                    .or_else(|| line.explain(options.url, &bounds))
+                    .unwrap_or_else(|| of_gix(&error))),
+            }
+        })
+    }
+
+    /// The tip after it was received, or nothing if there is no such branch.
+    fn converse(
+        &self,
+        transport: Box<dyn Transport>,
+        reach: Reach,
+        known: Option<gix::ObjectId>,
+        branch: &Branch,
+        bounds: &Arc<Bounds>,
+    ) -> gix::Result<Option<gix::ObjectId>> {
+        let repository =
+            self.open_within(bounds.max_bytes()).map_err(|error| gix::Error::from_error(error))?;
+        let spec = format!("+{}:{TIP}", branch.reference());
+        let remote = repository
+            .remote_at_without_url_rewrite(PLACEHOLDER)?
+            .with_refspecs([spec.as_str()], Direction::Fetch)?
+            .with_fetch_tags(Tags::None);
+        let connection = remote
+            .to_connection_with_transport(transport)
+            .with_credentials(|_| Ok(None))
+            .with_transport_options(Box::new(()));
+        let prepared = connection.prepare_fetch(ObjectCount::new(bounds), ref_map::Options::default())?;
+        let offered = prepared.ref_map().mappings.iter().find_map(|mapping| mapping.remote.as_id());
+        let Some(offered) = offered.map(ToOwned::to_owned) else { return Ok(None) };
+        if known != Some(offered) {
+            prepared.with_shallow(reach.shallow()).receive(ObjectCount::new(bounds), bounds.stop_flag())?;
+        }
+        Ok(Some(offered))
+    }
+}

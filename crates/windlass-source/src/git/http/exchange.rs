@@ -1,0 +1,160 @@
+//! One request and its answer, as the readers and writers that gix wants.
+
+use std::cell::RefCell;
+use std::io::{self, BufRead, Cursor, Read, Write};
+use std::rc::Rc;
+
+use reqwest::header::HeaderMap;
+use reqwest::{Method, Response};
+
+use super::super::error::Problem;
+use super::Web;
+
+/// One request and its answer. A request is sent when its answer is first looked at.
+pub(super) struct Exchange {
+    web: Web,
+    step: RefCell<Step>,
+}
+
+pub(super) enum Step {
+    /// Nothing was sent yet.
+    Asking { url: String, headers: HeaderMap, body: Vec<u8> },
+    /// The body is being read.
+    Answered(Response),
+    /// It failed.
+    Over,
+}
+
+impl Exchange {
+    /// One that begins with a request, or with an answer that is there already.
+    pub(super) fn new(web: Web, step: Step) -> Rc<Exchange> {
+        Rc::new(Exchange { web, step: RefCell::new(step) })
+    }
+
+    fn answer(&self) -> io::Result<()> {
+        let step = self.step.replace(Step::Over);
+        let next = match step {
+            Step::Asking { url, headers, body } => {
+                let response = self.web.send(&Method::POST, &url, &headers, body)?;
+                if response.status().is_redirection() {
+                    let reason = "it redirects in the middle of a conversation".to_owned();
+                    return Err(self.web.fail(Problem::Protocol { reason }));
+                }
+                Step::Answered(self.web.accept(response)?)
+            }
+            other => other,
+        };
+        *self.step.borrow_mut() = next;
+        Ok(())
+    }
+
+    fn header_lines(&self) -> io::Result<Vec<u8>> {
+        self.answer()?;
+        let mut lines = Vec::new();
+        if let Step::Answered(response) = &*self.step.borrow() {
+            for (name, value) in response.headers() {
+                lines.extend_from_slice(name.as_str().as_bytes());
+                lines.push(b':');
+                lines.extend_from_slice(value.as_bytes());
+                lines.push(b'\n');
+            }
+        }
+        Ok(lines)
+    }
+
+    fn next_piece(&self) -> io::Result<Vec<u8>> {
+        self.answer()?;
+        let Step::Answered(response) = &mut *self.step.borrow_mut() else { return Ok(Vec::new()) };
+        let piece = self.web.wait(response.chunk())?.map(|piece| piece.to_vec()).unwrap_or_default();
+        let bounds = &self.web.0.bounds;
+        bounds.count_bytes(piece.len());
+        if bounds.is_stopped() { Err(io::Error::other("stopped")) } else { Ok(piece) }
+    }
+}
+
+/// What is posted.
+pub(crate) struct Upload(pub(super) Rc<Exchange>);
+
+impl Write for Upload {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut *self.0.step.borrow_mut() {
+            Step::Asking { body, .. } => body.extend_from_slice(bytes),
+            Step::Answered(_) | Step::Over => return Err(io::Error::other("the request was sent already")),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The header lines of an answer.
+pub(crate) struct Head {
+    exchange: Rc<Exchange>,
+    lines: Option<Cursor<Vec<u8>>>,
+}
+
+impl Head {
+    pub(super) fn new(exchange: &Rc<Exchange>) -> Head {
+        Head { exchange: Rc::clone(exchange), lines: None }
+    }
+
+    fn lines(&mut self) -> io::Result<&mut Cursor<Vec<u8>>> {
+        if self.lines.is_none() {
+            self.lines = Some(Cursor::new(self.exchange.header_lines()?));
+        }
+        self.lines.as_mut().ok_or_else(|| io::Error::other("no headers"))
+    }
+}
+
+impl Read for Head {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.lines()?.read(buffer)
+    }
+}
+
+impl BufRead for Head {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.lines()?.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        if let Some(lines) = &mut self.lines {
+            lines.consume(amount);
+        }
+    }
+}
+
+/// The body of an answer.
+pub(crate) struct Body {
+    exchange: Rc<Exchange>,
+    piece: Cursor<Vec<u8>>,
+}
+
+impl Body {
+    pub(super) fn new(exchange: &Rc<Exchange>) -> Body {
+        Body { exchange: Rc::clone(exchange), piece: Cursor::default() }
+    }
+}
+
+impl Read for Body {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(buffer)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Body {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.piece.position() >= self.piece.get_ref().len() as u64 {
+            self.piece = Cursor::new(self.exchange.next_piece()?);
+        }
+        self.piece.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.piece.consume(amount);
+    }
+}

@@ -1,0 +1,246 @@
+//! Talking to a remote over https: the requests gix wants, within bounds.
+//!
+//! Redirects are followed only within the same scheme, host and port, so that a credential never leaves the place it
+//! was given for. Nothing is decompressed, and no git configuration is looked at; a proxy may be named by the
+//! environment.
+
+mod exchange;
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gix::protocol::transport::client::AuthenticationRequired;
+use gix::protocol::transport::client::blocking_io::http::{
+    GetResponse, Http, PostBodyDataKind, PostResponse,
+};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Client, Method, Response, StatusCode, redirect};
+use tokio::runtime::Runtime;
+use url::Url;
+
+use self::exchange::{Body, Exchange, Head, Step, Upload};
+use super::error::{Problem, chain, quoted};
+use super::limits::Bounds;
+use crate::remote::RemoteUrl;
+
+/// A host that does not answer within this is down.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// How often a wait is interrupted to see whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Enough for `repo` → `repo.git` and one move.
+const MAX_REDIRECTS: usize = 3;
+
+/// The http side of a conversation.
+#[derive(Clone)]
+pub(super) struct Web(Rc<Inside>);
+
+struct Inside {
+    runtime: Runtime,
+    client: Client,
+    bounds: Arc<Bounds>,
+    host: String,
+    moved_to: RefCell<Option<String>>,
+}
+
+impl Web {
+    /// Prepares requests. `extra_ca_pem` is trusted in addition to the system's certificates.
+    pub(super) fn new(
+        url: &RemoteUrl,
+        extra_ca_pem: Option<&str>,
+        bounds: &Arc<Bounds>,
+    ) -> Result<Web, Problem> {
+        let local = |error: &dyn std::error::Error| Problem::Local { reason: error.to_string() };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| local(&error))?;
+        let mut builder = Client::builder()
+            .redirect(redirect::Policy::none())
+            .connect_timeout(CONNECT_WITHIN)
+            .referer(false)
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
+            .no_deflate();
+        if let Some(pem) = extra_ca_pem {
+            let unreadable =
+                |_| Problem::Tls { reason: "the additional CA is not a certificate in PEM".to_owned() };
+            for certificate in reqwest::Certificate::from_pem_bundle(pem.as_bytes()).map_err(unreadable)? {
+                builder = builder.add_root_certificate(certificate);
+            }
+        }
+        let client = builder.build().map_err(|error| Problem::Tls { reason: chain(&error) })?;
+        Ok(Web(Rc::new(Inside {
+            runtime,
+            client,
+            bounds: Arc::clone(bounds),
+            host: url.host().to_owned(),
+            moved_to: RefCell::new(None),
+        })))
+    }
+
+    /// Waits for something that the network decides, as long as it is wanted.
+    fn wait<T>(&self, work: impl Future<Output = reqwest::Result<T>>) -> io::Result<T> {
+        let inside = &self.0;
+        let result = inside.runtime.block_on(async {
+            let mut work = std::pin::pin!(work);
+            loop {
+                tokio::select! {
+                    result = &mut work => break Some(result),
+                    () = tokio::time::sleep(LOOK_EVERY) => {
+                        if inside.bounds.is_stopped() {
+                            break None;
+                        }
+                    }
+                }
+            }
+        });
+        match result {
+            None => Err(io::Error::other("stopped")),
+            Some(Ok(value)) => Ok(value),
+            Some(Err(error)) => Err(self.fail(of_reqwest(&error, &inside.host))),
+        }
+    }
+
+    fn fail(&self, problem: Problem) -> io::Error {
+        let said = problem.to_string();
+        self.0.bounds.fail(problem);
+        io::Error::other(said)
+    }
+
+    fn send(&self, method: &Method, url: &str, headers: &HeaderMap, body: Vec<u8>) -> io::Result<Response> {
+        let request = self.0.client.request(method.clone(), url).headers(headers.clone()).body(body);
+        self.wait(request.send())
+    }
+
+    /// A request that may be sent elsewhere on the same server.
+    fn get_following(&self, url: &str, base: &str, headers: &HeaderMap) -> io::Result<Response> {
+        let tail = url.strip_prefix(base).unwrap_or_default();
+        let mut at = url.to_owned();
+        for _ in 0..MAX_REDIRECTS {
+            let response = self.send(&Method::GET, &at, headers, Vec::new())?;
+            if !response.status().is_redirection() {
+                return self.accept(response);
+            }
+            at = redirect_target(&at, &response, tail).map_err(|problem| self.fail(problem))?;
+            *self.0.moved_to.borrow_mut() = at.strip_suffix(tail).map(str::to_owned);
+        }
+        Err(self.fail(Problem::Protocol { reason: "it redirects too often".to_owned() }))
+    }
+
+    fn accept(&self, response: Response) -> io::Result<Response> {
+        let problem = match response.status() {
+            status if status.is_success() => return Ok(response),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                let reason = format!("the server answers {}", response.status());
+                self.0.bounds.fail(Problem::Auth { reason });
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    AuthenticationRequired { www_authenticate: Vec::new() },
+                ));
+            }
+            StatusCode::NOT_FOUND | StatusCode::GONE => Problem::RepositoryMissing,
+            status => Problem::Protocol { reason: format!("the server answers {status}") },
+        };
+        Err(self.fail(problem))
+    }
+}
+
+/// Where a redirect leads, if we go there.
+fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String, Problem> {
+    let refuse = |reason: String| Problem::Protocol { reason };
+    let target = response
+        .headers()
+        .get(LOCATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|target| Url::parse(from).ok()?.join(target).ok())
+        .ok_or_else(|| refuse("it redirects to nowhere".to_owned()))?;
+    let origin = Url::parse(from).map(|from| from.origin()).ok();
+    let shown = format!("{}://{}{}", target.scheme(), target.host_str().unwrap_or_default(), target.path());
+    if origin != Some(target.origin()) || !target.username().is_empty() {
+        let reason =
+            format!("it redirects to {}, which was not registered; register that URL", quoted(&shown));
+        return Err(refuse(reason));
+    }
+    if !target.as_str().ends_with(tail) {
+        return Err(refuse(format!("it redirects to {}, which is no git server", quoted(&shown))));
+    }
+    Ok(target.into())
+}
+
+/// What an http failure means.
+fn of_reqwest(error: &reqwest::Error, host: &str) -> Problem {
+    let said = chain(error);
+    let lower = said.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    // The address is told elsewhere.
+    let reason = said.split_once("): ").map_or(said.as_str(), |(_, rest)| rest).to_owned();
+    if says(&["dns error", "failed to lookup address", "name or service not known"]) {
+        Problem::Dns { host: host.to_owned() }
+    } else if says(&["certificate", "tls", "handshake", "corrupt message", "invalidcontenttype"]) {
+        Problem::Tls { reason }
+    } else if error.is_connect() || error.is_timeout() {
+        Problem::Connect { reason }
+    } else {
+        Problem::Protocol { reason }
+    }
+}
+
+impl Http for Web {
+    type Headers = Head;
+    type ResponseBody = Body;
+    type PostBody = Upload;
+
+    fn get(
+        &mut self,
+        url: &str,
+        base_url: &str,
+        headers: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> gix::Result<GetResponse<Head, Body>> {
+        let response =
+            self.get_following(url, base_url, &header_map(headers)).map_err(gix::Error::from_error)?;
+        let exchange = Exchange::new(self.clone(), Step::Answered(response));
+        Ok(GetResponse { headers: Head::new(&exchange), body: Body::new(&exchange) })
+    }
+
+    fn post(
+        &mut self,
+        url: &str,
+        _base_url: &str,
+        headers: impl IntoIterator<Item = impl AsRef<str>>,
+        _body: PostBodyDataKind,
+    ) -> gix::Result<PostResponse<Head, Body, Upload>> {
+        let step = Step::Asking { url: url.to_owned(), headers: header_map(headers), body: Vec::new() };
+        let exchange = Exchange::new(self.clone(), step);
+        Ok(PostResponse {
+            post_body: Upload(Rc::clone(&exchange)),
+            headers: Head::new(&exchange),
+            body: Body::new(&exchange),
+        })
+    }
+
+    fn configure(&mut self, _config: &dyn Any) -> gix::Result {
+        Ok(())
+    }
+
+    fn redirected_base_url(&self) -> Option<String> {
+        self.0.moved_to.borrow().clone()
+    }
+}
+
+fn header_map(lines: impl IntoIterator<Item = impl AsRef<str>>) -> HeaderMap {
+    let mut map = HeaderMap::new();
+    for line in lines {
+        let Some((name, value)) = line.as_ref().split_once(':') else { continue };
+        let name = HeaderName::from_bytes(name.as_bytes());
+        if let (Ok(name), Ok(mut value)) = (name, HeaderValue::from_str(value.trim())) {
+            value.set_sensitive(name == reqwest::header::AUTHORIZATION);
+            map.insert(name, value);
+        }
+    }
+    map
+}

@@ -1,0 +1,185 @@
+//! How long a conversation with a remote may take and how much it may bring, enforced while it goes on.
+//!
+//! A watchdog looks at the clock and at the caller's wish to stop; readers count bytes; gix's progress counts objects.
+//! Whoever notices first writes down why, raises the flag that gix looks at, and ends the program that is being
+//! listened to.
+
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::error::Problem;
+
+/// How often the watchdog looks. Well below what anybody waits for, well above what costs anything.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What one conversation with a remote may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take, altogether.
+    pub time: Duration,
+    /// How many bytes the remote may send.
+    pub bytes: u64,
+    /// How many objects the remote may send.
+    pub objects: u64,
+}
+
+impl Default for Limits {
+    /// Far more than a fleet needs, and little enough that nobody notices one that is refused.
+    fn default() -> Limits {
+        Limits { time: Duration::from_secs(60), bytes: 256 * 1024 * 1024, objects: 200_000 }
+    }
+}
+
+/// The limits of a conversation that is going on.
+pub(super) struct Bounds {
+    limits: Limits,
+    deadline: Instant,
+    stop: AtomicBool,
+    received: AtomicU64,
+    why: Mutex<Option<Problem>>,
+    child: Mutex<Option<Child>>,
+}
+
+impl Bounds {
+    pub(super) fn start(limits: Limits) -> Arc<Bounds> {
+        Arc::new(Bounds {
+            limits,
+            deadline: Instant::now() + limits.time,
+            stop: AtomicBool::new(false),
+            received: AtomicU64::new(0),
+            why: Mutex::new(None),
+            child: Mutex::new(None),
+        })
+    }
+
+    /// Ends the conversation. The first reason is the one that is told.
+    pub(super) fn fail(&self, problem: Problem) {
+        lock(&self.why).get_or_insert(problem);
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(child) = lock(&self.child).as_mut() {
+            // It may have ended by itself already.
+            let _ = child.kill();
+        }
+    }
+
+    /// Why the conversation was ended, if it was.
+    pub(super) fn why(&self) -> Option<Problem> {
+        lock(&self.why).clone()
+    }
+
+    /// The flag that gix looks at.
+    pub(super) fn stop_flag(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// How many bytes may come at most, which is also what one object may inflate to.
+    pub(super) fn max_bytes(&self) -> u64 {
+        self.limits.bytes
+    }
+
+    /// What is left of the time, for programs that want a number.
+    pub(super) fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Takes note of bytes that came.
+    pub(super) fn count_bytes(&self, bytes: usize) {
+        let bytes = bytes as u64;
+        let total = self.received.fetch_add(bytes, Ordering::SeqCst) + bytes;
+        if total > self.limits.bytes {
+            let reason = format!("it sends more than {} MiB", self.limits.bytes / (1024 * 1024));
+            self.fail(Problem::TooLarge { reason });
+        }
+    }
+
+    /// Takes note of how many objects are announced.
+    pub(super) fn expect_objects(&self, objects: u64) {
+        if objects > self.limits.objects {
+            let reason = format!("it sends {objects} objects, more than {}", self.limits.objects);
+            self.fail(Problem::TooLarge { reason });
+        }
+    }
+
+    /// Bytes received so far.
+    pub(super) fn received(&self) -> u64 {
+        self.received.load(Ordering::SeqCst)
+    }
+
+    /// Hands over a program to be ended when the conversation is.
+    pub(super) fn adopt(&self, mut child: Child) {
+        if self.is_stopped() {
+            let _ = child.kill();
+        }
+        *lock(&self.child) = Some(child);
+    }
+
+    /// Takes the program back.
+    pub(super) fn release(&self) -> Option<Child> {
+        lock(&self.child).take()
+    }
+
+    fn look(&self, interrupt: &AtomicBool) {
+        if interrupt.load(Ordering::SeqCst) {
+            self.fail(Problem::Interrupted);
+        } else if Instant::now() >= self.deadline {
+            self.fail(Problem::Timeout { after: self.limits.time });
+        }
+    }
+}
+
+/// Does something while a watchdog looks after its bounds.
+pub(super) fn watched<T>(bounds: &Bounds, interrupt: &AtomicBool, work: impl FnOnce() -> T) -> T {
+    bounds.look(interrupt);
+    let (done, is_done) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while is_done.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
+                bounds.look(interrupt);
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
+/// A panic while holding one of these locks leaves nothing half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits { bytes: 10, objects: 10, ..Limits::default() }
+    }
+
+    #[test]
+    fn the_first_limit_that_is_crossed_is_the_one_told() {
+        let bounds = Bounds::start(limits());
+        bounds.count_bytes(10);
+        bounds.expect_objects(10);
+        assert_eq!((bounds.why(), bounds.is_stopped()), (None, false));
+        bounds.count_bytes(1);
+        bounds.fail(Problem::Interrupted);
+        assert_eq!(bounds.why().map(|problem| problem.code()), Some("too-large"));
+    }
+
+    #[test]
+    fn the_watchdog_sees_the_callers_wish_and_the_clock() {
+        for (time, wish, code) in [(60, true, "interrupted"), (0, false, "timeout")] {
+            let bounds = Bounds::start(Limits { time: Duration::from_secs(time), ..limits() });
+            watched(&bounds, &AtomicBool::new(wish), || {});
+            assert_eq!(bounds.why().map(|problem| problem.code()), Some(code));
+        }
+    }
+}

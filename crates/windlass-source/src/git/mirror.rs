@@ -1,0 +1,168 @@
+//! A bare repository of our own, filled from one remote.
+//!
+//! It holds the tip of one branch and as much history as telling a fast-forward from a rewrite needed. It is a cache:
+//! a mirror that is damaged is made anew. One fetch at a time; reading meanwhile is fine.
+
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::commit::CommitId;
+use super::tree::GitTree;
+use crate::remote::PathPrefix;
+
+/// The branch of the mirror that is what was fetched last, whatever the remote calls it.
+pub(super) const TIP: &str = "refs/heads/tip";
+/// Below this: what was pushed from here last, by branch.
+pub(super) const PUSHED: &str = "refs/windlass/pushed/";
+/// Beside the repository's own files: which remote and branch the tip is from.
+const ORIGIN_FILE: &str = "windlass-origin";
+/// An object that is larger once it is inflated is not read into memory.
+const MAX_OBJECT_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Why a mirror could not be read or made.
+#[derive(Debug, thiserror::Error)]
+pub enum MirrorError {
+    /// The directory cannot be used.
+    #[error("could not use {directory} as a mirror")]
+    Directory {
+        /// Which one.
+        directory: String,
+        /// What went wrong.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The mirror has no such commit: it was never fetched, or was pruned.
+    #[error("the mirror has no commit {id}")]
+    NoCommit {
+        /// The commit.
+        id: CommitId,
+    },
+    /// The commit is there and cannot be read.
+    #[error("commit {id} could not be read")]
+    Unreadable {
+        /// The commit.
+        id: CommitId,
+        /// What went wrong.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+impl MirrorError {
+    pub(super) fn unreadable(id: &CommitId, source: impl Into<Box<dyn Error + Send + Sync>>) -> MirrorError {
+        MirrorError::Unreadable { id: id.clone(), source: source.into() }
+    }
+}
+
+/// A mirror on disk.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    directory: PathBuf,
+}
+
+/// What a mirror holds.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) commit: CommitId,
+    /// Remote and branch as they were written down, to notice when they change.
+    pub(super) origin: String,
+}
+
+impl Mirror {
+    /// The mirror in a directory, made if it is not there and made anew if it cannot be opened.
+    pub fn open_or_create(directory: &Path) -> Result<Mirror, MirrorError> {
+        let mirror = Mirror { directory: directory.to_owned() };
+        if mirror.open().is_err() {
+            mirror.recreate()?;
+        }
+        Ok(mirror)
+    }
+
+    /// Throws away what the mirror holds. The next fetch starts from nothing.
+    pub fn recreate(&self) -> Result<(), MirrorError> {
+        let fail = |source: io::Error| self.unusable(source);
+        match fs::remove_dir_all(&self.directory) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
+            _ => {}
+        }
+        fs::create_dir_all(&self.directory).map_err(fail)?;
+        gix::ThreadSafeRepository::init_opts(
+            &self.directory,
+            gix::create::Kind::Bare,
+            gix::create::Options::default(),
+            open_options(MAX_OBJECT_BYTES),
+        )
+        .map_err(|source| self.unusable(source))?;
+        // The examples of hooks that come with a new repository are of no use here.
+        fs::remove_dir_all(self.directory.join("hooks")).or_else(absent_is_fine).map_err(fail)
+    }
+
+    /// The files of a commit below a prefix.
+    pub fn tree(&self, id: &CommitId, prefix: &PathPrefix) -> Result<GitTree, MirrorError> {
+        let repository = self.open()?;
+        let tree = self
+            .find_commit(&repository, id)?
+            .tree_id()
+            .map_err(|source| MirrorError::unreadable(id, source))?
+            .detach();
+        Ok(GitTree::new(repository, tree, prefix.as_str()))
+    }
+
+    /// The commit that was fetched last.
+    pub fn tip(&self) -> Option<CommitId> {
+        self.held().map(|held| held.commit)
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(super) fn open(&self) -> Result<gix::Repository, MirrorError> {
+        self.open_within(MAX_OBJECT_BYTES)
+    }
+
+    /// Opens the repository; no object may inflate to more than so many bytes.
+    pub(super) fn open_within(&self, bytes: u64) -> Result<gix::Repository, MirrorError> {
+        open_options(bytes)
+            .open(&self.directory)
+            .map(|repository| repository.to_thread_local())
+            .map_err(|source| self.unusable(source))
+    }
+
+    /// What the mirror holds, if it is whole: the tip's commit and tree can be read.
+    pub(super) fn held(&self) -> Option<Held> {
+        let repository = self.open().ok()?;
+        let id = repository.find_reference(TIP).ok()?.try_id()?.detach();
+        repository.find_commit(id).ok()?.tree().ok()?;
+        let origin = fs::read_to_string(self.directory.join(ORIGIN_FILE)).unwrap_or_default();
+        Some(Held { commit: CommitId::of(&id), origin })
+    }
+
+    pub(super) fn write_origin(&self, origin: &str) -> io::Result<()> {
+        fs::write(self.directory.join(ORIGIN_FILE), origin)
+    }
+
+    pub(super) fn unusable(&self, source: impl Into<Box<dyn Error + Send + Sync>>) -> MirrorError {
+        MirrorError::Directory { directory: self.directory.display().to_string(), source: source.into() }
+    }
+}
+
+pub(super) fn absent_is_fine(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
+/// Nothing from the user, the system or the environment; the mirror's own configuration is what we wrote.
+fn open_options(bytes: u64) -> gix::open::Options {
+    gix::open::Options::isolated()
+        .open_path_as_is(true)
+        .with(gix::sec::Trust::Full)
+        .strict_config(true)
+        .config_overrides([
+            format!("gitoxide.objects.allocLimit={bytes}"),
+            "core.logAllRefUpdates=false".to_owned(),
+            "protocol.version=2".to_owned(),
+            "pack.threads=1".to_owned(),
+        ])
+}

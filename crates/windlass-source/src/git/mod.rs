@@ -1,0 +1,32 @@
+//! Git: revisions as trees, and bare mirrors of remotes that are fetched, verified and pushed from.
+//!
+//! This is the only module that knows gix. Everything is read from object databases: no checkout, no hooks, no filters,
+//! no submodules, no alternates. Mirrors are opened without the user's and the system's git configuration and without
+//! any `GIT_` variable.
+
+mod check;
+mod commit;
+mod connect;
+mod error;
+mod fetch;
+mod http;
+mod limits;
+mod mirror;
+mod private;
+mod process;
+mod progress;
+mod prune;
+mod push;
+mod signature;
+mod ssh;
+mod tree;
+
+pub use check::{Check, CheckResult, test_remote};
+pub use commit::{CommitId, CommitInfo};
+pub use error::{Attempt, FetchError, Problem};
+pub use fetch::{FetchOptions, Fetched, Movement};
+pub use limits::Limits;
+pub use mirror::{Mirror, MirrorError};
+pub use push::{Author, NewFile, Push, PushError};
+pub use signature::{SignatureProblem, SignedBy, Signers, SignersError};
+pub use tree::{GitError, GitTree};

@@ -1,0 +1,72 @@
+//! gix's progress, listened to for one number: how many objects a pack announces.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use gix::progress::{Id, MessageLevel, Step, StepShared, UNKNOWN, Unit};
+use gix::{Count, NestedProgress, Progress};
+
+use super::limits::Bounds;
+
+/// The step in which gix knows the pack's header and has read nothing else of it yet.
+const INDEXING: &str = "indexing";
+
+/// Tells the bounds about announced objects and forgets everything else.
+pub(super) struct ObjectCount {
+    bounds: Arc<Bounds>,
+    name: String,
+}
+
+impl ObjectCount {
+    pub(super) fn new(bounds: &Arc<Bounds>) -> ObjectCount {
+        ObjectCount { bounds: Arc::clone(bounds), name: String::new() }
+    }
+}
+
+impl Count for ObjectCount {
+    fn set(&self, _step: Step) {}
+
+    fn step(&self) -> Step {
+        0
+    }
+
+    fn inc_by(&self, _step: Step) {}
+
+    fn counter(&self) -> StepShared {
+        Arc::new(AtomicUsize::default())
+    }
+}
+
+impl Progress for ObjectCount {
+    fn init(&mut self, max: Option<Step>, _unit: Option<Unit>) {
+        if let (INDEXING, Some(objects)) = (self.name.as_str(), max) {
+            self.bounds.expect_objects(objects as u64);
+        }
+    }
+
+    fn set_name(&mut self, name: String) {
+        self.name = name;
+    }
+
+    fn name(&self) -> Option<String> {
+        Some(self.name.clone())
+    }
+
+    fn id(&self) -> Id {
+        UNKNOWN
+    }
+
+    fn message(&self, _level: MessageLevel, _message: String) {}
+}
+
+impl NestedProgress for ObjectCount {
+    type SubProgress = ObjectCount;
+
+    fn add_child(&mut self, name: impl Into<String>) -> ObjectCount {
+        ObjectCount { bounds: Arc::clone(&self.bounds), name: name.into() }
+    }
+
+    fn add_child_with_id(&mut self, name: impl Into<String>, _id: Id) -> ObjectCount {
+        self.add_child(name)
+    }
+}

@@ -1,0 +1,153 @@
+//! Keeping a mirror small: nothing of a fetch that broke off stays, and history that nobody will ask for goes.
+//!
+//! Every fetch adds a pack. When they are many or large, the objects of the tip (and of pushed branches) are written once more by themselves and
+//! the packs are thrown away. In between everything is there twice, so a crash loses nothing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gix::objs::{FindExt as _, Write as _};
+
+use super::commit::CommitId;
+use super::error::{Problem, of_io};
+use super::limits::Limits;
+use super::mirror::{Mirror, PUSHED, TIP, absent_is_fine};
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Looking for an object goes through every pack.
+const MAX_PACKS: usize = 32;
+/// A process that is killed leaves its locks, and the next one would wait for them for ever.
+const LOCKS: [&str; 5] =
+    ["refs/heads/tip.lock", "shallow.lock", "HEAD.lock", "config.lock", "packed-refs.lock"];
+
+impl Mirror {
+    /// Removes what a fetch that was killed left behind, and ways out of the mirror that are not ours.
+    pub(super) fn sweep(&self) -> io::Result<()> {
+        let objects = self.directory().join("objects");
+        fs::remove_file(objects.join("info/alternates")).or_else(absent_is_fine)?;
+        for lock in LOCKS {
+            fs::remove_file(self.directory().join(lock)).or_else(absent_is_fine)?;
+        }
+        for path in files_in(&objects.join("pack"))? {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            let is_ours = name.starts_with("pack-") && matches!(extension, Some("pack" | "idx"));
+            let is_whole =
+                is_ours && path.with_extension("idx").exists() && path.with_extension("pack").exists();
+            if !is_whole {
+                fs::remove_file(&path).or_else(absent_is_fine)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the mirror says it holds something.
+    pub(super) fn has_tip(&self) -> bool {
+        self.directory().join(TIP).exists()
+    }
+
+    /// Whether an object of the tip is missing or broken.
+    pub(super) fn is_damaged(&self) -> bool {
+        let walk = || -> Option<()> {
+            let repository = self.open().ok()?;
+            let tip = self.held()?.commit.object()?;
+            for id in reachable(&repository, tip).ok()? {
+                repository.find_object(id).ok()?;
+            }
+            Some(())
+        };
+        walk().is_none()
+    }
+
+    /// Reduces the mirror to its tip if it has grown too far.
+    pub(super) fn prune(&self, tip: &CommitId, limits: Limits) -> Result<(), Problem> {
+        let local = |error: io::Error| of_io("pruning the mirror", &error);
+        let packs = files_in(&self.directory().join("objects/pack")).map_err(local)?;
+        let bytes: u64 = packs.iter().filter_map(|path| fs::metadata(path).ok()).map(|data| data.len()).sum();
+        if packs.len() <= MAX_PACKS * 2 && bytes <= limits.bytes.saturating_mul(2) {
+            return Ok(());
+        }
+        self.keep_only(tip).map_err(|error| Problem::Local { reason: format!("pruning the mirror: {error}") })
+    }
+
+    /// Leaves nothing but one commit and those that were pushed, with their files.
+    fn keep_only(&self, tip: &CommitId) -> Result<(), Cause> {
+        let repository = self.open()?;
+        let mut commits = pushed_commits(&repository)?;
+        commits.insert(tip.object().ok_or("not an id")?);
+        let objects = self.directory().join("objects");
+        let loose = gix::odb::loose::Store::at(objects.clone(), repository.object_hash());
+        let mut kept = BTreeSet::new();
+        for commit in &commits {
+            kept.extend(reachable(&repository, *commit)?);
+        }
+        let mut buffer = Vec::new();
+        for id in &kept {
+            let object = repository.objects.find(id, &mut buffer)?;
+            loose.write_buf(object.kind, object.data)?;
+        }
+        let boundary: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
+        fs::write(repository.shallow_file()?, boundary)?;
+        for path in files_in(&objects.join("pack"))? {
+            fs::remove_file(&path).or_else(absent_is_fine)?;
+        }
+        remove_other_loose(&objects, &kept)?;
+        Ok(())
+    }
+}
+
+/// The commits of branches that were pushed from here.
+fn pushed_commits(repository: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>, Cause> {
+    let mut commits = BTreeSet::new();
+    for reference in repository.references()?.prefixed(PUSHED)? {
+        commits.extend(reference?.try_id().map(gix::Id::detach));
+    }
+    Ok(commits)
+}
+
+/// A commit, its trees and its files, without history and submodules.
+fn reachable(repository: &gix::Repository, commit: gix::ObjectId) -> Result<BTreeSet<gix::ObjectId>, Cause> {
+    let root = repository.find_commit(commit)?.tree_id()?.detach();
+    let mut found = BTreeSet::from([commit, root]);
+    let mut trees = vec![root];
+    while let Some(tree) = trees.pop() {
+        for entry in repository.find_tree(tree)?.iter() {
+            let entry = entry?;
+            let id = entry.oid().to_owned();
+            let is_new = !entry.mode().is_commit() && found.insert(id);
+            if is_new && entry.mode().is_tree() {
+                trees.push(id);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn remove_other_loose(objects: &Path, kept: &BTreeSet<gix::ObjectId>) -> io::Result<()> {
+    for directory in fs::read_dir(objects)? {
+        let directory = directory?.path();
+        let Some(first) = directory.file_name().and_then(|name| name.to_str()).filter(|name| name.len() == 2)
+        else {
+            continue;
+        };
+        for path in files_in(&directory)? {
+            let rest = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let id = gix::ObjectId::from_hex(format!("{first}{rest}").as_bytes());
+            if !id.is_ok_and(|id| kept.contains(&id)) {
+                fs::remove_file(&path).or_else(absent_is_fine)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+        Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path())).collect(),
+    }
+}

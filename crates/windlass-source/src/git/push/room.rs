@@ -1,0 +1,73 @@
+//! The git program that sends, and what only it may see.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use windlass_core::redacted::Redacted;
+
+use super::super::error::{Problem, of_io};
+use super::super::fetch::FetchOptions;
+use super::super::limits::Bounds;
+use super::super::private::{private_directory, write_private};
+use super::super::process::git;
+use super::super::ssh::Login;
+use crate::remote::{Credential, Scheme};
+
+/// What the git program needs for one push, in files and variables that only it sees.
+pub(super) struct Room {
+    settings: Vec<(String, Redacted<String>)>,
+    pub(super) login: Option<Login>,
+    _directory: tempfile::TempDir,
+}
+
+impl Room {
+    pub(super) fn prepare(options: &FetchOptions<'_>, bounds: &Arc<Bounds>) -> Result<Room, Problem> {
+        let url = options.url;
+        let local = |error: std::io::Error| of_io("preparing a push", &error);
+        let directory = private_directory().map_err(local)?;
+        let mut settings = vec![
+            ("core.hooksPath".to_owned(), Redacted::new("/dev/null".to_owned())),
+            ("http.followRedirects".to_owned(), Redacted::new("false".to_owned())),
+            ("credential.helper".to_owned(), Redacted::new(String::new())),
+            ("protocol.allow".to_owned(), Redacted::new("never".to_owned())),
+            (format!("protocol.{}.allow", url.scheme().as_str()), Redacted::new("always".to_owned())),
+        ];
+        if let Some(pem) = options.extra_ca_pem {
+            let path = directory.path().join("ca.pem");
+            write_private(&path, pem).map_err(local)?;
+            settings.push(("http.sslCAInfo".to_owned(), Redacted::new(path.display().to_string())));
+        }
+        if let (Credential::Basic { username, password }, Scheme::Https) = (options.credential, url.scheme())
+        {
+            let header = Redacted::new(basic_header(username, password));
+            settings.push(("http.extraHeader".to_owned(), header));
+        }
+        let login = match url.scheme() {
+            Scheme::Ssh => Some(Login::prepare(url, options.credential, options.host_keys, bounds)?),
+            Scheme::Https | Scheme::Http | Scheme::File => None,
+        };
+        Ok(Room { settings, login, _directory: directory })
+    }
+
+    pub(super) fn command(&self, mirror: &Path) -> Command {
+        let mut command = git();
+        command.arg("--git-dir").arg(mirror);
+        // By environment and not by argument, because arguments are there for every user of the machine to read.
+        command.env("GIT_CONFIG_COUNT", self.settings.len().to_string());
+        for (index, (key, value)) in self.settings.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{index}"), key);
+            command.env(format!("GIT_CONFIG_VALUE_{index}"), value.expose());
+        }
+        if let Some(login) = &self.login {
+            command.env("GIT_SSH_COMMAND", login.command_line()).env("GIT_SSH_VARIANT", "ssh");
+        }
+        command
+    }
+}
+
+fn basic_header(username: &str, password: &Redacted<String>) -> String {
+    use base64::Engine as _;
+    let login = format!("{username}:{}", password.expose());
+    format!("Authorization: Basic {}", base64::engine::general_purpose::STANDARD.encode(login))
+}

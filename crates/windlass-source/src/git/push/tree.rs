@@ -1,0 +1,67 @@
+//! Base tree + files → new tree, in the object database.
+
+use std::collections::BTreeMap;
+
+use gix::objs::Tree;
+use gix::objs::tree::{Entry, EntryKind};
+
+use super::Cause;
+
+/// Why a tree could not be made.
+pub(super) enum TreeError {
+    /// A directory is needed where a file is, or the other way round.
+    ThroughFile(String),
+    /// Anything else.
+    Other(Cause),
+}
+
+impl<E: Into<Cause>> From<E> for TreeError {
+    fn from(error: E) -> TreeError {
+        TreeError::Other(error.into())
+    }
+}
+
+/// A tree with files replaced or added, leaving everything else as it is.
+pub(super) fn write_tree(
+    repository: &gix::Repository,
+    base: Option<gix::ObjectId>,
+    files: &BTreeMap<&str, &[u8]>,
+) -> Result<gix::ObjectId, TreeError> {
+    let mut tree = match base {
+        Some(id) => Tree::from(repository.find_tree(id)?.decode()?),
+        None => Tree::empty(),
+    };
+    let mut below: BTreeMap<&str, BTreeMap<&str, &[u8]>> = BTreeMap::new();
+    for (path, content) in files {
+        match path.split_once('/') {
+            Some((directory, rest)) => {
+                below.entry(directory).or_default().insert(rest, content);
+            }
+            None => {
+                let oid = repository.write_blob(content)?.detach();
+                let old = tree.entries.iter().find(|entry| entry.filename == *path).map(|entry| entry.mode);
+                let mode = match old {
+                    None => EntryKind::Blob.into(),
+                    Some(mode) if mode.is_blob() => mode,
+                    Some(_) => return Err(TreeError::ThroughFile((*path).to_owned())),
+                };
+                put(&mut tree, Entry { mode, filename: (*path).into(), oid });
+            }
+        }
+    }
+    for (directory, files) in &below {
+        let old = tree.entries.iter().find(|entry| entry.filename == *directory);
+        if old.is_some_and(|entry| !entry.mode.is_tree()) {
+            return Err(TreeError::ThroughFile((*directory).to_owned()));
+        }
+        let oid = write_tree(repository, old.map(|entry| entry.oid), files)?;
+        put(&mut tree, Entry { mode: EntryKind::Tree.into(), filename: (*directory).into(), oid });
+    }
+    tree.entries.sort();
+    Ok(repository.write_object(&tree)?.detach())
+}
+
+fn put(tree: &mut Tree, entry: Entry) {
+    tree.entries.retain(|old| old.filename != entry.filename);
+    tree.entries.push(entry);
+}

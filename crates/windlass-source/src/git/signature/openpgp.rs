@@ -1,0 +1,172 @@
+//! Signatures that `gpg` made.
+//!
+//! A key in the list is not enough: it, or a subkey that it vouches for, must be allowed to sign, not revoked, and not
+//! expired when the signature was made.
+
+use gix::bstr::BStr;
+use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey, SignedPublicSubKey};
+use pgp::crypto::hash::HashAlgorithm;
+use pgp::packet::{Signature, SignatureType};
+use pgp::types::{KeyDetails, Tag, VerifyingKey};
+
+use super::{Flaw, SignedBy, Signers};
+
+pub(super) fn verify(armour: &BStr, signed: &[u8], signers: &Signers) -> Result<SignedBy, Flaw> {
+    let invalid = |reason: &str| Flaw::Invalid(reason.to_owned());
+    let (detached, _) = DetachedSignature::from_armor_single(armour.as_ref() as &[u8])
+        .map_err(|_| invalid("the OpenPGP signature cannot be read"))?;
+    let signature = &detached.signature;
+    if !matches!(signature.typ(), Some(SignatureType::Binary | SignatureType::Text)) {
+        return Err(invalid("it is not a signature of a document"));
+    }
+    if !signature.hash_alg().is_some_and(is_strong) {
+        return Err(invalid("it was made with a hash that can be forged"));
+    }
+    let made_at = signature.created().ok_or_else(|| invalid("it does not say when it was made"))?.as_secs();
+    if is_over(made_at, signature.signature_expiration_time().map(pgp::types::Duration::as_secs), made_at) {
+        return Err(Flaw::Expired(issuer(signature)));
+    }
+    for key in &signers.openpgp {
+        if let Some(maker) = maker_of(signature, key) {
+            return check(signature, signed, key, maker, made_at);
+        }
+    }
+    Err(Flaw::UnknownKey(issuer(signature)))
+}
+
+/// The part of a key that made a signature.
+enum Maker<'a> {
+    Primary,
+    Subkey(&'a SignedPublicSubKey),
+}
+
+fn maker_of<'a>(signature: &Signature, key: &'a SignedPublicKey) -> Option<Maker<'a>> {
+    if names(signature, &key.primary_key) {
+        return Some(Maker::Primary);
+    }
+    key.public_subkeys.iter().find(|subkey| names(signature, &subkey.key)).map(Maker::Subkey)
+}
+
+fn names(signature: &Signature, key: &impl KeyDetails) -> bool {
+    let fingerprints = signature.issuer_fingerprint();
+    if fingerprints.is_empty() {
+        signature.issuer_key_id().contains(&&key.legacy_key_id())
+    } else {
+        fingerprints.contains(&&key.fingerprint())
+    }
+}
+
+fn check(
+    signature: &Signature,
+    signed: &[u8],
+    key: &SignedPublicKey,
+    maker: Maker<'_>,
+    made_at: u32,
+) -> Result<SignedBy, Flaw> {
+    let invalid = |reason: &str| Flaw::Invalid(reason.to_owned());
+    let foreign = |_| invalid("it does not belong to the commit's content");
+    let fingerprint = match &maker {
+        Maker::Primary => shown(&key.primary_key),
+        Maker::Subkey(subkey) => shown(&subkey.key),
+    };
+    let (name, own) = self_signature(key).ok_or_else(|| invalid("the key does not vouch for itself"))?;
+    if key
+        .details
+        .revocation_signatures
+        .iter()
+        .any(|revocation| revocation.verify_key(&key.primary_key).is_ok())
+    {
+        return Err(invalid("the key is revoked"));
+    }
+    let is_expired = |created: u32, binding: &Signature| {
+        is_over(created, binding.key_expiration_time().map(pgp::types::Duration::as_secs), made_at)
+    };
+    if is_expired(key.primary_key.created_at().as_secs(), own) {
+        return Err(Flaw::Expired(fingerprint));
+    }
+    match maker {
+        Maker::Primary => {
+            signature.verify(&key.primary_key, signed).map_err(foreign)?;
+            if !own.key_flags().sign() {
+                return Err(invalid("the key is not meant for signing"));
+            }
+        }
+        Maker::Subkey(subkey) => {
+            signature.verify(&subkey.key, signed).map_err(foreign)?;
+            let binding = binding_of(subkey, &key.primary_key).map_err(invalid)?;
+            if is_expired(subkey.key.created_at().as_secs(), binding) {
+                return Err(Flaw::Expired(fingerprint));
+            }
+        }
+    }
+    Ok(SignedBy { fingerprint, name })
+}
+
+/// The newest statement of a key about itself, and the user it names.
+fn self_signature(key: &SignedPublicKey) -> Option<(String, &Signature)> {
+    let of_users = key.details.users.iter().flat_map(|user| {
+        let vouched = user.signatures.iter().filter(|signature| {
+            signature.is_certification()
+                && signature.verify_certification(&key.primary_key, Tag::UserId, &user.id).is_ok()
+        });
+        vouched.map(|signature| (String::from_utf8_lossy(user.id.id()).into_owned(), signature))
+    });
+    let direct = key
+        .details
+        .direct_signatures
+        .iter()
+        .filter(|signature| signature.verify_key(&key.primary_key).is_ok());
+    of_users
+        .chain(direct.map(|signature| (String::new(), signature)))
+        .max_by_key(|(_, signature)| signature.created())
+}
+
+/// The newest statement of the primary key that a subkey is its own and may sign.
+fn binding_of<'a>(
+    subkey: &'a SignedPublicSubKey,
+    primary: &(impl VerifyingKey + pgp::ser::Serialize),
+) -> Result<&'a Signature, &'static str> {
+    let vouched = |signature: &&Signature| signature.verify_subkey_binding(primary, &subkey.key).is_ok();
+    let of_type = |wanted: SignatureType| {
+        subkey.signatures.iter().filter(move |signature| signature.typ() == Some(wanted)).filter(vouched)
+    };
+    if of_type(SignatureType::SubkeyRevocation).next().is_some() {
+        return Err("the subkey is revoked");
+    }
+    let binding = of_type(SignatureType::SubkeyBinding)
+        .max_by_key(|signature| signature.created())
+        .ok_or("the key does not vouch for the subkey")?;
+    let back = binding.embedded_signature();
+    let is_mutual = back.is_some_and(|back| back.verify_primary_key_binding(&subkey.key, primary).is_ok());
+    if binding.key_flags().sign() && is_mutual {
+        Ok(binding)
+    } else {
+        Err("the subkey is not meant for signing")
+    }
+}
+
+/// Whether a time to live, counted from `created`, was over at `at`. Zero and nothing mean for ever.
+fn is_over(created: u32, lives: Option<u32>, at: u32) -> bool {
+    at < created || lives.is_some_and(|seconds| seconds != 0 && at >= created.saturating_add(seconds))
+}
+
+fn is_strong(hash: HashAlgorithm) -> bool {
+    matches!(
+        hash,
+        HashAlgorithm::Sha256
+            | HashAlgorithm::Sha384
+            | HashAlgorithm::Sha512
+            | HashAlgorithm::Sha3_256
+            | HashAlgorithm::Sha3_512
+    )
+}
+
+fn shown(key: &impl KeyDetails) -> String {
+    key.fingerprint().to_string().to_ascii_uppercase()
+}
+
+fn issuer(signature: &Signature) -> String {
+    let fingerprint = signature.issuer_fingerprint().first().map(ToString::to_string);
+    let id = || signature.issuer_key_id().first().map(ToString::to_string);
+    fingerprint.or_else(id).unwrap_or_else(|| "not named".to_owned()).to_ascii_uppercase()
+}

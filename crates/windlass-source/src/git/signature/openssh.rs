@@ -1,0 +1,43 @@
+//! Signatures that `ssh-keygen -Y sign` made.
+
+use gix::bstr::BStr;
+use ssh_key::{HashAlg, PublicKey, SshSig};
+use windlass_core::time::Timestamp;
+
+use super::signers::SshSigner;
+use super::{Flaw, SignedBy, Signers};
+
+/// What git signs for. A signature made for something else says nothing about a commit.
+const NAMESPACE: &str = "git";
+
+pub(super) fn verify(
+    armour: &BStr,
+    signed: &[u8],
+    seconds: i64,
+    signers: &Signers,
+) -> Result<SignedBy, Flaw> {
+    let invalid = |reason: &str| Flaw::Invalid(reason.to_owned());
+    let signature = SshSig::from_pem(armour).map_err(|_| invalid("the OpenSSH signature cannot be read"))?;
+    let maker = PublicKey::from(signature.public_key().clone());
+    let fingerprint = maker.fingerprint(HashAlg::Sha256).to_string();
+    if signature.namespace() != NAMESPACE {
+        return Err(invalid("it was made for something else than git"));
+    }
+    let listed: Vec<&SshSigner> =
+        signers.openssh.iter().filter(|signer| signer.key.key_data() == maker.key_data()).collect();
+    if listed.is_empty() {
+        return Err(Flaw::UnknownKey(fingerprint));
+    }
+    maker
+        .verify(NAMESPACE, signed, &signature)
+        .map_err(|_| invalid("it does not belong to the commit's content"))?;
+    let at = Timestamp::from_millis(seconds.saturating_mul(1000));
+    match listed.into_iter().find(|signer| is_valid(signer, at)) {
+        Some(signer) => Ok(SignedBy { fingerprint, name: signer.name.clone() }),
+        None => Err(Flaw::Expired(fingerprint)),
+    }
+}
+
+fn is_valid(signer: &SshSigner, at: Timestamp) -> bool {
+    signer.valid_after.is_none_or(|from| at >= from) && signer.valid_before.is_none_or(|until| at < until)
+}

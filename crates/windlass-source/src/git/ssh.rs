@@ -1,0 +1,298 @@
+//! Talking to a remote through the `ssh` program.
+//!
+//! Nothing of the user's or the machine's ssh configuration is used. The key lies in a private directory that goes away
+//! with the [`Login`], and a host is only spoken to if it shows a key that is pinned, or was learned right now because
+//! none was pinned yet.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use windlass_core::redacted::Redacted;
+
+use super::error::{Problem, of_io, quoted};
+use super::limits::Bounds;
+use super::private::{private_directory, write_private};
+use super::process::{Talk, program};
+use crate::remote::{Credential, HostKeys, RemoteUrl};
+
+/// A host that does not answer within this is down.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// Everything `ssh` needs to log in once.
+pub(super) struct Login {
+    directory: TempDir,
+    identity: Option<PathBuf>,
+    trusted: Trusted,
+}
+
+/// Where the keys come from that the host is measured by.
+enum Trusted {
+    /// They were pinned before.
+    Pinned(HostKeys),
+    /// They were learned now, because none was pinned.
+    Learned(HostKeys),
+    /// They stand in known_hosts lines that came with the credential.
+    Given,
+}
+
+impl Login {
+    /// Writes down the key and the trusted host keys, asking the host for its keys if none is known.
+    pub(super) fn prepare(
+        url: &RemoteUrl,
+        credential: &Credential,
+        pinned: Option<&HostKeys>,
+        bounds: &Arc<Bounds>,
+    ) -> Result<Login, Problem> {
+        let (key, given) = match credential {
+            Credential::None => (None, None),
+            Credential::SshKey { key, known_hosts } => (Some(key), known_hosts.as_deref()),
+            Credential::Basic { .. } => {
+                let reason = "the credential is a password, and ssh needs a key".to_owned();
+                return Err(Problem::Auth { reason });
+            }
+        };
+        let trusted = match (pinned, given.filter(|lines| !lines.trim().is_empty())) {
+            (Some(keys), _) => Trusted::Pinned(keys.clone()),
+            (None, Some(_)) => Trusted::Given,
+            (None, None) => Trusted::Learned(ask_host(url, bounds)?),
+        };
+        let known_hosts = match &trusted {
+            Trusted::Pinned(keys) | Trusted::Learned(keys) => {
+                keys.known_hosts(url.host(), url.effective_port())
+            }
+            Trusted::Given => given.unwrap_or_default().to_owned(),
+        };
+        Login::write(key, &known_hosts, trusted).map_err(|error| of_io("writing the ssh key", &error))
+    }
+
+    fn write(key: Option<&Redacted<String>>, known_hosts: &str, trusted: Trusted) -> io::Result<Login> {
+        let directory = private_directory()?;
+        write_private(&directory.path().join("known_hosts"), known_hosts)?;
+        let identity = match key {
+            None => None,
+            Some(key) => {
+                let path = directory.path().join("key");
+                // OpenSSH does not read a key whose last line has no end; people lose it when they paste.
+                write_private(&path, &format!("{}\n", key.expose().trim_end()))?;
+                Some(path)
+            }
+        };
+        Ok(Login { directory, identity, trusted })
+    }
+
+    /// Host keys that were learned for this login.
+    pub(super) fn learned(&self) -> Option<&HostKeys> {
+        match &self.trusted {
+            Trusted::Learned(keys) => Some(keys),
+            Trusted::Pinned(_) | Trusted::Given => None,
+        }
+    }
+
+    /// The options of every `ssh` we start, as pairs after `-o`.
+    fn options(&self) -> Vec<String> {
+        let quote = |path: &Path| format!("\"{}\"", path.display().to_string().replace('%', "%%"));
+        let mut options: Vec<String> = [
+            "BatchMode=yes",
+            "StrictHostKeyChecking=yes",
+            "GlobalKnownHostsFile=/dev/null",
+            "UpdateHostKeys=no",
+            "CheckHostIP=no",
+            "IdentitiesOnly=yes",
+            "IdentityAgent=none",
+            "PreferredAuthentications=publickey",
+            "ClearAllForwardings=yes",
+            "PermitLocalCommand=no",
+            "ControlMaster=no",
+            "ControlPath=none",
+            "ServerAliveInterval=15",
+            "SendEnv=GIT_PROTOCOL",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        options.push(format!("ConnectTimeout={}", CONNECT_WITHIN.as_secs()));
+        options.push(format!("UserKnownHostsFile={}", quote(&self.directory.path().join("known_hosts"))));
+        let identity = self.identity.as_deref().map_or_else(|| "none".to_owned(), quote);
+        options.push(format!("IdentityFile={identity}"));
+        options
+    }
+
+    /// The program that talks to `git-upload-pack` on the host.
+    pub(super) fn upload_pack(&self, url: &RemoteUrl) -> Command {
+        let mut command = program("ssh");
+        command.args(["-F", "/dev/null", "-T"]);
+        for option in self.options() {
+            command.args(["-o", &option]);
+        }
+        command.args(["-p", &url.effective_port().to_string()]);
+        if let Some(user) = url.user() {
+            command.args(["-l", user]);
+        }
+        command.arg("--").arg(url.host());
+        command.arg(format!("git-upload-pack {}", shell_quote(url.path())));
+        command.env("GIT_PROTOCOL", "version=2");
+        command
+    }
+
+    /// The same as one line for git, which runs it in a shell.
+    pub(super) fn command_line(&self) -> String {
+        let mut words = vec!["ssh".to_owned(), "-F".to_owned(), "/dev/null".to_owned()];
+        for option in self.options() {
+            words.push("-o".to_owned());
+            words.push(shell_quote(&option));
+        }
+        words.join(" ")
+    }
+
+    /// What `ssh` meant by what it said when it failed.
+    pub(super) fn explain(&self, said: &str, url: &RemoteUrl, bounds: &Arc<Bounds>) -> Problem {
+        let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let reason = || last_words(said);
+        if says(&["Could not resolve hostname"]) {
+            Problem::Dns { host: url.host().to_owned() }
+        } else if says(&[
+            "Host key verification failed",
+            "REMOTE HOST IDENTIFICATION HAS CHANGED",
+            "No ECDSA host key is known",
+            "host key is known for",
+        ]) {
+            self.host_key_problem(url, bounds)
+        } else if says(&["Permission denied (", "Too many authentication failures", "Load key"]) {
+            Problem::Auth { reason: reason() }
+        } else if says(&[
+            "Connection refused",
+            "connect to host",
+            "No route to host",
+            "Connection timed out",
+            "Connection closed by",
+            "Connection reset by",
+            "kex_exchange_identification",
+            "Network is unreachable",
+        ]) {
+            Problem::Connect { reason: reason() }
+        } else if says(&[
+            "not appear to be a git repository",
+            "not found",
+            "No such file",
+            "does not exist",
+            "Could not read from remote",
+        ]) {
+            Problem::RepositoryMissing
+        } else {
+            Problem::Protocol { reason: reason() }
+        }
+    }
+
+    fn host_key_problem(&self, url: &RemoteUrl, bounds: &Arc<Bounds>) -> Problem {
+        let pinned = match &self.trusted {
+            Trusted::Pinned(keys) | Trusted::Learned(keys) => keys.fingerprint(),
+            Trusted::Given => "the credential's known_hosts".to_owned(),
+        };
+        let offered = ask_host(url, bounds)
+            .map_or_else(|_| "a key that could not be asked for again".to_owned(), |keys| keys.fingerprint());
+        Problem::HostKeyMismatch { pinned, offered }
+    }
+}
+
+/// The line that tells why: the last one that is not git's general advice.
+fn last_words(said: &str) -> String {
+    let advice = [
+        "Please make sure you have the correct access rights",
+        "and the repository exists",
+        "fatal: Could not read",
+    ];
+    let line = said
+        .lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty() && !advice.iter().any(|advice| line.starts_with(advice)));
+    match line {
+        Some(line) => quoted(line),
+        None => "the connection ended without a word".to_owned(),
+    }
+}
+
+/// Asks a host for its keys.
+fn ask_host(url: &RemoteUrl, bounds: &Arc<Bounds>) -> Result<HostKeys, Problem> {
+    let mut command = program("ssh-keyscan");
+    let patience = bounds.time_left().min(CONNECT_WITHIN).as_secs().max(1);
+    command.args(["-T", &patience.to_string(), "-p", &url.effective_port().to_string()]);
+    command.arg("--").arg(url.host());
+    let (printed, ended) = Talk::run(command, bounds).map_err(|error| start_problem(&error))?;
+    if let Some(problem) = bounds.why() {
+        return Err(problem);
+    }
+    let keys: String = printed
+        .lines()
+        .filter(|line| HostKeys::parse(line).is_ok())
+        .map(|line| format!("{line}\n"))
+        .collect();
+    match HostKeys::parse(&keys) {
+        Ok(keys) => Ok(keys),
+        Err(_) => Err(silence(url, &ended.said)),
+    }
+}
+
+/// Why a host told no key.
+fn silence(url: &RemoteUrl, said: &str) -> Problem {
+    let Some(address) =
+        (url.host(), url.effective_port()).to_socket_addrs().ok().and_then(|mut found| found.next())
+    else {
+        return Problem::Dns { host: url.host().to_owned() };
+    };
+    match TcpStream::connect_timeout(&address, CONNECT_WITHIN) {
+        Err(error) => Problem::Connect { reason: error.to_string() },
+        Ok(_) => Problem::HostKeyUnavailable { reason: last_words(said) },
+    }
+}
+
+/// Why `ssh` did not start.
+pub(super) fn start_problem(error: &io::Error) -> Problem {
+    match error.kind() {
+        io::ErrorKind::NotFound => Problem::SshMissing,
+        _ => of_io("starting ssh", error),
+    }
+}
+
+/// One word of a shell, whatever it contains.
+fn shell_quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn login(key: &str) -> Login {
+        let key = Redacted::new(key.to_owned());
+        Login::write(Some(&key), "h ssh-ed25519 AAAA\n", Trusted::Given).expect("a temporary directory")
+    }
+
+    #[test]
+    fn the_key_is_readable_by_nobody_else_and_gone_afterwards() {
+        let login = login("a key without a last line end");
+        let path = login.identity.clone().expect("a key");
+        let mode = |path: &Path| std::fs::metadata(path).expect("exists").permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(login.directory.path())), (0o600, 0o700));
+        assert!(std::fs::read_to_string(&path).expect("readable").ends_with("end\n"));
+        drop(login);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn no_argument_comes_from_the_address_before_the_double_dash() {
+        let url = RemoteUrl::parse("git@example.com:it's/fleet.git", crate::remote::Insecure::Refused)
+            .expect("valid");
+        let command = login("k").upload_pack(&url);
+        let words: Vec<String> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        let end = words.iter().position(|word| word == "--").expect("options end");
+        assert_eq!(&words[end + 1..], ["example.com", "git-upload-pack 'it'\\''s/fleet.git'"]);
+        assert!(words.contains(&"StrictHostKeyChecking=yes".to_owned()));
+        assert!(!words.iter().any(|word| word.contains("StrictHostKeyChecking=no")));
+    }
+}

@@ -1,0 +1,25 @@
+//! What a remote is shown to be let in.
+
+use windlass_core::redacted::Redacted;
+
+/// How to log in to a remote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Credential {
+    /// Not at all: the repository is public.
+    #[default]
+    None,
+    /// A user and a password over https. A token is a password with any user.
+    Basic {
+        /// The user.
+        username: String,
+        /// The password or token.
+        password: Redacted<String>,
+    },
+    /// A private key over ssh.
+    SshKey {
+        /// The key as OpenSSH writes it, without a passphrase.
+        key: Redacted<String>,
+        /// Lines of a known_hosts file for the host, if whoever stored the key also knew them.
+        known_hosts: Option<String>,
+    },
+}

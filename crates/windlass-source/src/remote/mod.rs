@@ -1,0 +1,16 @@
+//! What a repository's registration says about its remote: address, branch, prefix, credential, host keys.
+//!
+//! Everything here is text from users and is checked once, when it is parsed; what holds one of these types may hand it
+//! to a program. Pure: nothing is resolved, opened or connected to.
+
+mod branch;
+mod credential;
+mod host_keys;
+mod prefix;
+mod url;
+
+pub use branch::{Branch, BranchError};
+pub use credential::Credential;
+pub use host_keys::{HostKeys, HostKeysError};
+pub use prefix::{PathPrefix, PathPrefixError};
+pub use url::{Insecure, RemoteUrl, RemoteUrlError, Scheme};

@@ -1,0 +1,334 @@
+//! The address of a remote, parsed and checked before anything sees it.
+//!
+//! The lesson of a decade of git vulnerabilities is that an address must never be able to become an option, a second
+//! transport or a place for credentials. So only four schemes exist here, and each part has a small alphabet.
+
+use std::fmt;
+
+/// Longer addresses are mistakes or attacks.
+const MAX_CHARS: usize = 512;
+
+/// How a remote is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// `https://`
+    Https,
+    /// `ssh://` or `user@host:path`
+    Ssh,
+    /// `http://`, only where insecure addresses are allowed.
+    Http,
+    /// `file://`, only where insecure addresses are allowed.
+    File,
+}
+
+impl Scheme {
+    /// As it is written before `://`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scheme::Https => "https",
+            Scheme::Ssh => "ssh",
+            Scheme::Http => "http",
+            Scheme::File => "file",
+        }
+    }
+}
+
+/// Whether `http://` and `file://` are accepted. They are for tests and demonstrations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insecure {
+    /// Only https and ssh.
+    Refused,
+    /// Also plain http and local directories.
+    Allowed,
+}
+
+/// Why a text is not the address of a remote.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RemoteUrlError {
+    /// Nothing was given.
+    #[error("the repository URL is empty")]
+    Empty,
+    /// Longer than an address may be.
+    #[error("the repository URL has more than {MAX_CHARS} characters")]
+    TooLong,
+    /// A control character, a space or a character that is not ASCII.
+    #[error("the repository URL contains a character that is not printable ASCII")]
+    Unprintable,
+    /// A scheme that is never accepted.
+    #[error("the scheme of the repository URL is not supported")]
+    Scheme,
+    /// A scheme that is accepted only where insecure addresses are allowed.
+    #[error("{0}:// is not accepted for repositories")]
+    Insecure(&'static str),
+    /// A password, a token or a user where none may be.
+    #[error("the repository URL contains credentials")]
+    Credentials,
+    /// No host, or one that is not a host.
+    #[error("the host of the repository URL is missing or not a host name")]
+    Host,
+    /// A user that is not one.
+    #[error("the user in the repository URL is not a user name")]
+    User,
+    /// A port that is not a number between 1 and 65535.
+    #[error("the port of the repository URL is not a port")]
+    Port,
+    /// No path, or one that could be mistaken for an option.
+    #[error("the path of the repository URL is missing or not a path of a repository")]
+    Path,
+}
+
+impl RemoteUrlError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            RemoteUrlError::Empty | RemoteUrlError::Scheme => {
+                "use https://host/path.git, ssh://git@host/path.git or git@host:path.git"
+            }
+            RemoteUrlError::TooLong => "look for text that was pasted by mistake",
+            RemoteUrlError::Unprintable => {
+                "remove spaces and line breaks; write other characters percent-encoded"
+            }
+            RemoteUrlError::Insecure(_) => {
+                "use https or ssh; a server for tests accepts it when started with --allow-insecure-git"
+            }
+            RemoteUrlError::Credentials => {
+                "remove them from the URL, store them in Vault and name the Vault path as the repository's credential"
+            }
+            RemoteUrlError::Host => "a host is letters, digits, dots and dashes, and begins with no dash",
+            RemoteUrlError::User => {
+                "a user is letters, digits, dots, dashes and underscores, and begins with no dash"
+            }
+            RemoteUrlError::Port => "a port is a number between 1 and 65535",
+            RemoteUrlError::Path => {
+                "name the repository's path on the host, without `-` at its beginning and without `?` and `#`"
+            }
+        }
+    }
+}
+
+/// The address of a remote. It holds no password, and it prints without its user.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RemoteUrl {
+    text: String,
+    scheme: Scheme,
+    user: Option<String>,
+    host: String,
+    port: Option<u16>,
+    path: String,
+}
+
+impl RemoteUrl {
+    /// Reads and checks an address.
+    pub fn parse(text: &str, insecure: Insecure) -> Result<RemoteUrl, RemoteUrlError> {
+        if text.is_empty() {
+            return Err(RemoteUrlError::Empty);
+        }
+        if text.chars().count() > MAX_CHARS {
+            return Err(RemoteUrlError::TooLong);
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(RemoteUrlError::Unprintable);
+        }
+        let Some((scheme, rest)) = text.split_once("://") else { return parse_scp(text) };
+        let scheme = match scheme.to_ascii_lowercase().as_str() {
+            "https" => Scheme::Https,
+            "ssh" => Scheme::Ssh,
+            "http" => Scheme::Http,
+            "file" => Scheme::File,
+            _ => return Err(RemoteUrlError::Scheme),
+        };
+        if insecure == Insecure::Refused && matches!(scheme, Scheme::Http | Scheme::File) {
+            return Err(RemoteUrlError::Insecure(scheme.as_str()));
+        }
+        parse_rest(text, scheme, rest)
+    }
+
+    /// As it was written, with the user an ssh address may name. For storing, not for showing.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// How the remote is reached.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The user to log in as, of an ssh address.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// The host, an IPv6 address without its brackets; empty for `file://`.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port, if it was written.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// The port that will be connected to.
+    pub fn effective_port(&self) -> u16 {
+        self.port.unwrap_or(match self.scheme {
+            Scheme::Https => 443,
+            Scheme::Http => 80,
+            Scheme::Ssh | Scheme::File => 22,
+        })
+    }
+
+    /// The repository's path on the host: percent-decoded for ssh and file, as written for https and http.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl fmt::Display for RemoteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://", self.scheme.as_str())?;
+        if self.host.contains(':') {
+            write!(f, "[{}]", self.host)?;
+        } else {
+            f.write_str(&self.host)?;
+        }
+        if let Some(port) = self.port {
+            write!(f, ":{port}")?;
+        }
+        let separator = if self.path.starts_with('/') { "" } else { "/" };
+        write!(f, "{separator}{}", self.path)
+    }
+}
+
+impl fmt::Debug for RemoteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RemoteUrl({self})")
+    }
+}
+
+/// `user@host:path`, as git writes ssh addresses.
+fn parse_scp(text: &str) -> Result<RemoteUrl, RemoteUrlError> {
+    let (login, rest) = text.rsplit_once('@').map_or((None, text), |(user, rest)| (Some(user), rest));
+    let (host, path) = match rest.strip_prefix('[') {
+        Some(rest) => rest.split_once("]:").ok_or(RemoteUrlError::Scheme)?,
+        None => rest.split_once(':').ok_or(RemoteUrlError::Scheme)?,
+    };
+    // `ext::…` and `fd::…` name transports that run programs; `C:\…` and `./a:b` are paths.
+    if path.starts_with(':') || host.contains(['/', '\\']) {
+        return Err(RemoteUrlError::Scheme);
+    }
+    let user = login.map(check_user).transpose()?;
+    Ok(RemoteUrl {
+        text: text.to_owned(),
+        scheme: Scheme::Ssh,
+        user,
+        host: check_host(host)?,
+        port: None,
+        path: check_path(path)?,
+    })
+}
+
+fn parse_rest(text: &str, scheme: Scheme, rest: &str) -> Result<RemoteUrl, RemoteUrlError> {
+    let slash = rest.find('/').ok_or(RemoteUrlError::Path)?;
+    let (authority, path) = rest.split_at(slash);
+    let (login, place) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, place)| (Some(user), place));
+    let user = match (scheme, login) {
+        (_, None) => None,
+        (Scheme::Ssh, Some(user)) if !user.contains(':') => Some(check_user(user)?),
+        _ => return Err(RemoteUrlError::Credentials),
+    };
+    if scheme == Scheme::File {
+        if !authority.is_empty() {
+            return Err(RemoteUrlError::Host);
+        }
+        let path = check_path(&decode_percent(path).ok_or(RemoteUrlError::Path)?)?;
+        return Ok(RemoteUrl { text: text.to_owned(), scheme, user, host: String::new(), port: None, path });
+    }
+    let (host, port) = split_port(place)?;
+    let path = match scheme {
+        Scheme::Ssh => {
+            let decoded = decode_percent(path).ok_or(RemoteUrlError::Path)?;
+            // As git reads it: `ssh://host/~user/repo` is below that user's home.
+            check_path(decoded.strip_prefix('/').filter(|rest| rest.starts_with('~')).unwrap_or(&decoded))?
+        }
+        _ => check_web_path(path)?,
+    };
+    Ok(RemoteUrl { text: text.to_owned(), scheme, user, host: check_host(host)?, port, path })
+}
+
+fn split_port(place: &str) -> Result<(&str, Option<u16>), RemoteUrlError> {
+    let (host, port) = match place.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']').ok_or(RemoteUrlError::Host)?;
+            match after.strip_prefix(':') {
+                Some(port) => (host, Some(port)),
+                None if after.is_empty() => (host, None),
+                None => return Err(RemoteUrlError::Host),
+            }
+        }
+        None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
+    };
+    let port = match port {
+        None => None,
+        Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(port.parse().ok().filter(|port| *port != 0).ok_or(RemoteUrlError::Port)?)
+        }
+        Some(_) => return Err(RemoteUrlError::Port),
+    };
+    Ok((host, port))
+}
+
+fn check_host(host: &str) -> Result<String, RemoteUrlError> {
+    let is_address = host.contains(':') && host.parse::<std::net::Ipv6Addr>().is_ok();
+    let is_name = !host.is_empty()
+        && host.len() <= 253
+        && !host.starts_with(['-', '.'])
+        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
+    if is_address || is_name { Ok(host.to_ascii_lowercase()) } else { Err(RemoteUrlError::Host) }
+}
+
+fn check_user(user: &str) -> Result<String, RemoteUrlError> {
+    if user.contains(':') {
+        return Err(RemoteUrlError::Credentials);
+    }
+    let is_name = !user.is_empty()
+        && !user.starts_with('-')
+        && user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_+".contains(&byte));
+    if is_name { Ok(user.to_owned()) } else { Err(RemoteUrlError::User) }
+}
+
+fn check_path(path: &str) -> Result<String, RemoteUrlError> {
+    let is_name = path.trim_matches('/').starts_with(|first| first != '-')
+        && !path.starts_with('-')
+        && !path.chars().any(char::is_control);
+    if is_name { Ok(path.to_owned()) } else { Err(RemoteUrlError::Path) }
+}
+
+fn check_web_path(path: &str) -> Result<String, RemoteUrlError> {
+    let hides_control =
+        decode_percent(path).ok_or(RemoteUrlError::Path)?.chars().any(|char| char.is_control());
+    if path.contains(['?', '#', '\\', '@']) || hides_control {
+        return Err(RemoteUrlError::Path);
+    }
+    check_path(path)
+}
+
+/// `None` if an escape is incomplete or the result is not UTF-8.
+fn decode_percent(text: &str) -> Option<String> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        let value = digit(rest.next())? * 16 + digit(rest.next())?;
+        decoded.push(u8::try_from(value).ok()?);
+    }
+    String::from_utf8(decoded).ok()
+}
+
+#[cfg(test)]
+#[path = "url_tests.rs"]
+mod tests;

@@ -1,0 +1,186 @@
+//! Each way a fetch can fail has its own code and help, and none tells a secret.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod support;
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use support::{Remote, Scratch, password};
+use windlass_core::redacted::Redacted;
+use windlass_source::{Attempt, Credential, FetchError, FetchOptions, HostKeys, Limits, Movement};
+use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree, free_port};
+
+fn repository() -> WorkTree {
+    let work = WorkTree::new();
+    work.commit("fleet.yaml", "version: 1\n");
+    work
+}
+
+fn fails(remote: &Remote, code: &str) -> FetchError {
+    let error = Scratch::new().fetch(remote).unwrap_err();
+    assert_eq!(error.code(), code, "{error}");
+    assert!(error.to_string().starts_with("Failed to clone "), "{error}");
+    assert!(!error.help().is_empty());
+    for text in [format!("{error}"), format!("{error:?}"), format!("{error:#?}")] {
+        for secret in [GitHttps::PASSWORD, "planted-wrong", "PRIVATE KEY", "d2luZGxhc3M6"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+    error
+}
+
+#[test]
+fn over_https_each_failure_has_its_code() {
+    let Some(server) = GitHttps::start() else { return };
+    repository().publish(&server.root(), "fleet.git");
+    let good = || Remote::https(&server, "fleet.git");
+    fails(&Remote { credential: password("planted-wrong"), ..good() }, "auth");
+    fails(&Remote { credential: Credential::None, ..good() }, "auth");
+    let key = Redacted::new("PRIVATE KEY".to_owned());
+    fails(&Remote { credential: Credential::SshKey { key, known_hosts: None }, ..good() }, "auth");
+    fails(&Remote { ca: None, ..good() }, "tls");
+    fails(&Remote { ca: Some("not a certificate".to_owned()), ..good() }, "tls");
+    fails(&good().on("no/such-branch"), "branch-missing");
+    fails(&Remote::https(&server, "missing.git"), "repository-missing");
+    let over_plain = server.url("fleet.git").replace("https://", "http://");
+    fails(&Remote { credential: password(GitHttps::PASSWORD), ..Remote::at(&over_plain) }, "auth");
+}
+
+#[test]
+fn over_ssh_each_failure_has_its_code() {
+    let Some(mut server) = GitSsh::start() else { return };
+    repository().publish(&server.root(), "fleet.git");
+    let pinned = Scratch::new().fetch(&Remote::ssh(&server, "fleet.git")).unwrap().new_host_keys;
+    let Some(other) = GitSsh::start() else { return };
+    let stranger = Credential::SshKey { key: Redacted::new(other.key()), known_hosts: None };
+    let good = || Remote { host_keys: pinned.clone(), ..Remote::ssh(&server, "fleet.git") };
+    fails(&Remote { credential: stranger, ..good() }, "auth");
+    fails(&Remote { credential: Credential::None, ..good() }, "auth");
+    fails(&Remote { credential: password(GitHttps::PASSWORD), ..good() }, "auth");
+    let nonsense = Credential::SshKey { key: Redacted::new("PRIVATE KEY".to_owned()), known_hosts: None };
+    fails(&Remote { credential: nonsense, ..good() }, "auth");
+    fails(&good().on("missing"), "branch-missing");
+    fails(&Remote { host_keys: pinned.clone(), ..Remote::ssh(&server, "missing.git") }, "repository-missing");
+
+    let remote = good();
+    server.replace_host_key();
+    let offered = HostKeys::parse(&server.host_key()).unwrap();
+    let error = fails(&remote, "host-key-mismatch").to_string();
+    assert!(error.contains(&offered.fingerprint()), "{error}");
+    assert!(error.contains(&pinned.unwrap().fingerprint()), "{error}");
+}
+
+#[test]
+fn known_hosts_that_came_with_the_key_are_what_counts() {
+    let (Some(server), Some(other)) = (GitSsh::start(), GitSsh::start()) else { return };
+    repository().publish(&server.root(), "fleet.git");
+    let given = |host_key: &str| {
+        let port = server.url("").rsplit(':').next().unwrap().split('/').next().unwrap().to_owned();
+        let known_hosts = Some(format!("[127.0.0.1]:{port} {host_key}"));
+        let credential = Credential::SshKey { key: Redacted::new(server.key()), known_hosts };
+        Remote { credential, ..Remote::ssh(&server, "fleet.git") }
+    };
+    assert_eq!(Scratch::new().fetch(&given(&server.host_key())).unwrap().new_host_keys, None);
+    fails(&given(&other.host_key()), "host-key-mismatch");
+}
+
+#[test]
+fn nobody_there_is_told_apart_from_somebody_silent() {
+    for scheme in ["https", "ssh"] {
+        fails(&Remote::at(&format!("{scheme}://windlass-no-such-host.invalid/fleet.git")), "dns");
+        fails(&Remote::at(&format!("{scheme}://127.0.0.1:{}/fleet.git", free_port())), "connect");
+    }
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let limits = Limits { time: Duration::from_millis(300), ..Limits::default() };
+    for scheme in ["https", "ssh"] {
+        let url = format!("{scheme}://{}/fleet.git", silent.local_addr().unwrap());
+        fails(&Remote { limits, ..Remote::at(&url) }, "timeout");
+    }
+}
+
+#[test]
+fn what_is_no_repository_is_told_so() {
+    let root = tempfile::tempdir().unwrap();
+    fails(&Remote::file(&root.path().join("missing.git")), "repository-missing");
+    std::fs::create_dir(root.path().join("empty.git")).unwrap();
+    fails(&Remote::file(&root.path().join("empty.git")), "repository-missing");
+}
+
+#[test]
+fn too_much_is_refused_while_it_comes_and_leaves_nothing_behind() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    // Bytes that do not compress: digests of counters.
+    let noise: String =
+        (0..20_000_u32).map(|n| windlass_core::digest::Digest::of(&n.to_be_bytes()).to_string()).collect();
+    work.commit("noise.bin", &noise);
+    let bare = work.publish(root.path(), "fleet.git");
+    for limits in
+        [Limits { bytes: 64 * 1024, ..Limits::default() }, Limits { objects: 2, ..Limits::default() }]
+    {
+        let scratch = Scratch::new();
+        let error = scratch.fetch(&Remote { limits, ..Remote::file(&bare) }).unwrap_err();
+        assert_eq!(error.code(), "too-large", "{error}");
+        assert_eq!(scratch.packs(), Vec::<std::path::PathBuf>::new());
+        assert_eq!(scratch.fetch(&Remote::file(&bare)).unwrap().movement, Movement::First);
+    }
+    if let Some(server) = GitHttps::start() {
+        work.publish(&server.root(), "fleet.git");
+        let limits = Limits { bytes: 64 * 1024, ..Limits::default() };
+        fails(&Remote { limits, ..Remote::https(&server, "fleet.git") }, "too-large");
+    }
+}
+
+#[test]
+fn the_caller_can_stop_a_fetch() {
+    let root = tempfile::tempdir().unwrap();
+    let remote = Remote::file(&repository().publish(root.path(), "fleet.git"));
+    let stop = AtomicBool::new(true);
+    let options = FetchOptions { interrupt: &stop, ..remote.options() };
+    let error = Scratch::new().mirror.fetch(&options).unwrap_err();
+    assert_eq!(error.code(), "interrupted");
+
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let remote = Remote::at(&format!("https://{}/fleet.git", silent.local_addr().unwrap()));
+    let stop = AtomicBool::new(false);
+    let options = FetchOptions { interrupt: &stop, ..remote.options() };
+    let scratch = Scratch::new();
+    let error = std::thread::scope(|scope| {
+        let fetching = scope.spawn(|| scratch.mirror.fetch(&options).unwrap_err());
+        // Once the connection is there, the fetch is under way.
+        let _connection = silent.accept().unwrap();
+        stop.store(true, Ordering::SeqCst);
+        fetching.join().unwrap()
+    });
+    assert_eq!(error.code(), "interrupted");
+}
+
+#[test]
+fn a_later_failure_says_fetch_and_keeps_what_was_there() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let bare = work.publish(root.path(), "fleet.git");
+    let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
+    let first = scratch.fetch(&remote).unwrap();
+    std::fs::remove_dir_all(&bare).unwrap();
+    let error = scratch.fetch(&remote).unwrap_err();
+    assert_eq!((error.attempt, error.code()), (Attempt::Fetch, "repository-missing"));
+    assert!(error.to_string().starts_with("Failed to fetch "), "{error}");
+    assert_eq!(scratch.mirror.tip(), Some(first.commit.clone()));
+    assert!(scratch.mirror.commit(&first.commit).is_ok());
+}
+
+#[test]
+fn settings_of_whoever_runs_the_server_are_not_used() {
+    // An alternate that somebody put there leads nowhere, and a hook does not run.
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
+    let scratch = Scratch::new();
+    let alternates = scratch.path().join("objects/info/alternates");
+    std::fs::create_dir_all(alternates.parent().unwrap()).unwrap();
+    std::fs::write(&alternates, format!("{}\n", work.path().join(".git/objects").display())).unwrap();
+    scratch.fetch(&remote).unwrap();
+    assert!(!alternates.exists());
+    assert!(!scratch.packs().is_empty(), "the objects are in the mirror itself");
+    assert!(!scratch.path().join("hooks").exists());
+}

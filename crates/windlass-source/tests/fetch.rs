@@ -1,0 +1,254 @@
+//! Fetching over the three ways that exist, from the real programs, and what the mirror keeps.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use support::{Remote, Scratch};
+use windlass_source::{CommitId, Credential, Limits, Movement, PathPrefix, Tree as _};
+use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree};
+
+fn id(text: &str) -> CommitId {
+    CommitId::parse(text).unwrap()
+}
+
+/// The life of a repository as a mirror sees it: `published` is the bare repository behind `remote`, `other` another.
+fn a_life(remote: &Remote, published: &Path, other: &Remote, work: &WorkTree) {
+    let scratch = Scratch::new();
+    let first = scratch.fetch(remote).unwrap();
+    assert_eq!((first.movement, first.previous.clone()), (Movement::First, None));
+    assert_eq!(first.commit, id(&work.head()));
+
+    let packs = scratch.packs();
+    let same = scratch.fetch(remote).unwrap();
+    assert_eq!((same.movement, same.previous.as_ref()), (Movement::Unchanged, Some(&first.commit)));
+    assert_eq!(scratch.packs(), packs, "an unchanged remote sends no pack");
+    assert!(same.received_bytes < first.received_bytes, "only the list of references comes");
+
+    work.commit("between.yaml", "a: 1\n");
+    let next = work.commit("fleet.yaml", "version: 2\n");
+    work.push(published, "main");
+    let moved = scratch.fetch(remote).unwrap();
+    assert_eq!((moved.movement, &moved.commit), (Movement::FastForward, &id(&next)));
+    assert_eq!(moved.previous, Some(first.commit));
+    let tree = scratch.mirror.tree(&moved.commit, &PathPrefix::default()).unwrap();
+    assert_eq!(tree.read("fleet.yaml").unwrap(), b"version: 2\n");
+    assert_eq!(tree.read("between.yaml").unwrap(), b"a: 1\n");
+
+    work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
+    work.push(published, "main");
+    let rewritten = scratch.fetch(remote).unwrap();
+    assert_eq!((rewritten.movement, rewritten.previous), (Movement::Rewritten, Some(moved.commit)));
+    assert_eq!(rewritten.commit, id(&work.head()));
+    assert_eq!(scratch.mirror.commit(&rewritten.commit).unwrap().subject, "said otherwise");
+
+    let elsewhere = scratch.fetch(other).unwrap();
+    assert_eq!((elsewhere.movement, elsewhere.previous), (Movement::First, None));
+    let back = scratch.fetch(remote).unwrap();
+    assert_eq!((back.movement, back.commit), (Movement::First, rewritten.commit));
+}
+
+/// A repository with two commits on `main` and another branch.
+fn repository() -> WorkTree {
+    let work = WorkTree::new();
+    work.commit("fleet.yaml", "version: 0\n");
+    work.git(&["branch", "other"]);
+    work.commit("fleet.yaml", "version: 1\n");
+    work
+}
+
+#[test]
+fn a_local_repository_is_followed_through_its_life() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let bare = work.publish(root.path(), "fleet.git");
+    let second = repository().publish(root.path(), "second.git");
+    a_life(&Remote::file(&bare), &bare, &Remote::file(&second).on("other"), &work);
+}
+
+#[test]
+fn a_repository_behind_ssh_is_followed_through_its_life() {
+    let Some(server) = GitSsh::start() else { return };
+    let work = repository();
+    let bare = work.publish(&server.root(), "fleet.git");
+    let learned = Scratch::new().fetch(&Remote::ssh(&server, "fleet.git")).unwrap().new_host_keys.unwrap();
+    assert!(server.host_key().contains(learned.to_string().trim()));
+    let remote = Remote { host_keys: Some(learned.clone()), ..Remote::ssh(&server, "fleet.git") };
+    assert_eq!(
+        Scratch::new().fetch(&remote).unwrap().new_host_keys,
+        None,
+        "pinned keys are not learned again"
+    );
+    let other = Remote { host_keys: Some(learned), ..Remote::ssh(&server, "fleet.git").on("other") };
+    a_life(&remote, &bare, &other, &work);
+}
+
+#[test]
+fn a_repository_behind_https_is_followed_through_its_life() {
+    let Some(server) = GitHttps::start() else { return };
+    let work = repository();
+    let bare = work.publish(&server.root(), "fleet.git");
+    repository().publish(&server.root(), "second.git");
+    let other = Remote::https(&server, "second.git");
+    a_life(&Remote::https(&server, "fleet.git"), &bare, &other, &work);
+}
+
+#[test]
+fn an_unchanged_remote_is_asked_for_references_and_nothing_else() {
+    let Some(server) = GitHttps::start() else { return };
+    repository().publish(&server.root(), "fleet.git");
+    let (scratch, remote) = (Scratch::new(), Remote::https(&server, "fleet.git"));
+    scratch.fetch(&remote).unwrap();
+    let before = server.requests().lines().count();
+    scratch.fetch(&remote).unwrap();
+    let requests = server.requests();
+    let polled: Vec<&str> = requests.lines().skip(before).collect();
+    assert_eq!(polled.len(), 2, "capabilities and references: {polled:?}");
+    assert!(polled[0].contains("GET /fleet.git/info/refs"), "{polled:?}");
+    assert!(polled[1].contains("POST /fleet.git/git-upload-pack"), "{polled:?}");
+    let answered: u64 = polled[1].rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(answered < 200, "one reference, no pack: {polled:?}");
+}
+
+#[test]
+fn a_password_stays_with_the_host_it_is_for() {
+    let Some(server) = GitHttps::start() else { return };
+    let head = repository().publish(&server.root(), "fleet.git");
+    assert!(head.exists());
+    let moved = Scratch::new().fetch(&Remote::https(&server, "moved/fleet.git")).unwrap();
+    assert_eq!(moved.movement, Movement::First, "a redirect to the same host is followed");
+    let error = Scratch::new().fetch(&Remote::https(&server, "elsewhere/fleet.git")).unwrap_err();
+    assert_eq!(error.code(), "protocol", "{error}");
+    assert!(error.to_string().contains("https://localhost"), "{error}");
+    assert!(!server.requests().contains("localhost"), "the other host was never asked");
+}
+
+#[test]
+fn a_public_repository_needs_no_credential() {
+    let Some(server) = GitHttps::start() else { return };
+    repository().publish(&server.root(), "fleet.git");
+    let remote = Remote { credential: Credential::None, ..Remote::https(&server, "open/fleet.git") };
+    assert_eq!(Scratch::new().fetch(&remote).unwrap().movement, Movement::First);
+}
+
+#[test]
+fn a_long_history_is_not_downloaded_for_the_first_fetch() {
+    let (work, root) = (WorkTree::new(), tempfile::tempdir().unwrap());
+    for version in 0..20 {
+        work.commit("fleet.yaml", &format!("version: {version}\n"));
+    }
+    let bare = work.publish(root.path(), "fleet.git");
+    let scratch = Scratch::new();
+    scratch.fetch(&Remote::file(&bare)).unwrap();
+    let earlier = id(&work.git(&["rev-parse", "HEAD~1"]));
+    assert!(scratch.mirror.commit(&earlier).is_err(), "only the tip is there");
+}
+
+#[test]
+fn a_damaged_mirror_is_made_anew() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
+    let scratch = Scratch::new();
+    scratch.fetch(&remote).unwrap();
+    for pack in scratch.packs() {
+        fs::remove_file(pack).unwrap();
+    }
+    let healed = scratch.fetch(&remote).unwrap();
+    assert_eq!(healed.commit, id(&work.head()));
+    fs::write(scratch.path().join("config"), "[core\nnonsense").unwrap();
+    fs::remove_file(scratch.path().join("HEAD")).unwrap();
+    let again = scratch.fetch(&remote).unwrap();
+    assert_eq!((again.commit, again.movement), (id(&work.head()), Movement::First));
+}
+
+#[test]
+fn what_a_killed_fetch_left_behind_is_cleared_away() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
+    let scratch = Scratch::new();
+    for leftover in
+        ["refs/heads/tip.lock", "shallow.lock", "objects/pack/.tmpA1b2C3", "objects/pack/pack-1.pack"]
+    {
+        fs::create_dir_all(scratch.path().join(leftover).parent().unwrap()).unwrap();
+        fs::write(scratch.path().join(leftover), "half").unwrap();
+    }
+    assert_eq!(scratch.fetch(&remote).unwrap().commit, id(&work.head()));
+    assert_eq!(scratch.packs().len(), 2, "a pack and its index");
+}
+
+#[test]
+fn nothing_of_the_users_git_is_used() {
+    let home = tempfile::tempdir().unwrap();
+    let trap = "[url \"file:///nonexistent\"]\n insteadOf = file:///\n[core]\n sshCommand = false\n";
+    fs::write(home.path().join(".gitconfig"), trap).unwrap();
+    // The variables must be there before the process starts, so these tests are run once more in another one.
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again
+        .args(["--exact", "a_local_repository_is_followed_through_its_life"])
+        .args(["a_repository_behind_ssh_is_followed_through_its_life"])
+        .env("HOME", home.path())
+        .envs([
+            ("GIT_DIR", "/nonexistent"),
+            ("GIT_OBJECT_DIRECTORY", "/nonexistent"),
+            ("GIT_SSH_COMMAND", "false"),
+        ])
+        .envs([
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "protocol.allow"),
+            ("GIT_CONFIG_VALUE_0", "never"),
+        ])
+        .envs([("GIT_PROTOCOL", "version=0"), ("GIT_TRACE", "1"), ("SSH_AUTH_SOCK", "/nonexistent")]);
+    let output = again.output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("2 passed"), "{printed}");
+}
+
+#[test]
+fn a_mirror_that_is_fetched_into_often_stays_small() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let bare = work.publish(root.path(), "fleet.git");
+    let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
+    scratch.fetch(&remote).unwrap();
+    for version in 0..40 {
+        work.commit("fleet.yaml", &format!("version: {version}\n"));
+        work.push(&bare, "main");
+        let fetched = scratch.fetch(&remote).unwrap();
+        assert_eq!(fetched.movement, Movement::FastForward, "also right after pruning");
+        let tree = scratch.mirror.tree(&fetched.commit, &PathPrefix::default()).unwrap();
+        assert_eq!(tree.read("fleet.yaml").unwrap(), format!("version: {version}\n").into_bytes());
+    }
+    assert!(scratch.packs().len() < 80, "{} files", scratch.packs().len());
+    work.git(&["-C", scratch.path().to_str().unwrap(), "fsck", "--strict"]);
+}
+
+#[test]
+fn a_rewrite_that_is_too_large_to_follow_is_still_called_one() {
+    let (work, root) = (WorkTree::new(), tempfile::tempdir().unwrap());
+    for version in 0..30 {
+        work.commit("fleet.yaml", &format!("version: {version}\n"));
+    }
+    let bare = work.publish(root.path(), "fleet.git");
+    let limits = Limits { objects: 20, ..Limits::default() };
+    let (scratch, remote) = (Scratch::new(), Remote { limits, ..Remote::file(&bare) });
+    scratch.fetch(&remote).unwrap();
+    work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
+    work.push(&bare, "main");
+    let fetched = scratch.fetch(&remote).unwrap();
+    assert_eq!((fetched.movement, fetched.commit), (Movement::Rewritten, id(&work.head())));
+}
+
+#[test]
+fn a_commit_is_told_in_bounded_plain_text() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let long = "x".repeat(10_000);
+    work.git(&["commit", "--quiet", "--allow-empty", "--message", &format!("a subject\n\n{long}")]);
+    let scratch = Scratch::new();
+    let fetched = scratch.fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap();
+    let info = scratch.mirror.commit(&fetched.commit).unwrap();
+    assert_eq!((info.subject.as_str(), info.author_name.as_str()), ("a subject", "Ana"));
+    assert_eq!(info.author_email, "ana@example.com");
+    assert_eq!(info.message.chars().count(), 4096);
+    let seconds: i64 = work.git(&["log", "-1", "--format=%ct"]).parse().unwrap();
+    assert_eq!(info.committed_at.as_millis(), seconds * 1000);
+}

@@ -1,0 +1,70 @@
+//! `test_remote` tells exactly which step towards a fleet is wrong.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod support;
+
+use support::{Remote, password};
+use windlass_source::{CheckResult, Credential, PathPrefix, test_remote};
+use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree, free_port};
+
+/// One word for each step: what passed, then `!` and what failed, then how many were not reached.
+fn walk(remote: &Remote, prefix: &str) -> String {
+    let checks = test_remote(&remote.options(), &PathPrefix::parse(prefix).unwrap());
+    let told: Vec<String> = checks
+        .iter()
+        .map(|check| match &check.result {
+            CheckResult::Passed(_) => check.name.to_owned(),
+            CheckResult::Failed { reason, help } => {
+                assert!(!reason.is_empty() && !help.is_empty());
+                format!("!{}", check.name)
+            }
+            CheckResult::NotReached => "-".to_owned(),
+        })
+        .collect();
+    told.join(" ")
+}
+
+fn repository() -> WorkTree {
+    let work = WorkTree::new();
+    work.commit("fleets/edge/fleet.yaml", "version: 1\n");
+    work.commit("file", "not a directory\n");
+    work
+}
+
+#[test]
+fn a_remote_over_https_is_tried_step_by_step() {
+    let Some(server) = GitHttps::start() else { return };
+    repository().publish(&server.root(), "fleet.git");
+    let good = || Remote::https(&server, "fleet.git");
+    for (remote, prefix, expected) in [
+        (good(), "fleets/edge", "dns connect tls auth repository branch download prefix fleet.yaml"),
+        (good(), "", "dns connect tls auth repository branch download prefix !fleet.yaml"),
+        (good(), "none", "dns connect tls auth repository branch download !prefix -"),
+        (good(), "file", "dns connect tls auth repository branch download !prefix -"),
+        (good().on("none"), "", "dns connect tls auth repository !branch - - -"),
+        (Remote::https(&server, "none.git"), "", "dns connect tls auth !repository - - - -"),
+        (Remote { credential: password("wrong"), ..good() }, "", "dns connect tls !auth - - - - -"),
+        (Remote { ca: None, ..good() }, "", "dns connect !tls - - - - - -"),
+        (Remote::at(&format!("https://127.0.0.1:{}/a", free_port())), "", "dns !connect - - - - - - -"),
+        (Remote::at("https://windlass-no-such-host.invalid/a"), "", "!dns - - - - - - - -"),
+    ] {
+        assert_eq!(walk(&remote, prefix), expected, "{} {prefix}", remote.url);
+    }
+}
+
+#[test]
+fn a_remote_over_ssh_is_tried_step_by_step() {
+    let Some(mut server) = GitSsh::start() else { return };
+    repository().publish(&server.root(), "fleet.git");
+    let good = Remote::ssh(&server, "fleet.git");
+    assert_eq!(
+        walk(&good, "fleets/edge"),
+        "dns connect host-key auth repository branch download prefix fleet.yaml"
+    );
+    let nobody = Remote { credential: Credential::None, ..Remote::ssh(&server, "fleet.git") };
+    assert_eq!(walk(&nobody, ""), "dns connect host-key !auth - - - - -");
+    let pinned = windlass_source::HostKeys::parse(&server.host_key()).unwrap();
+    server.replace_host_key();
+    let mistrusted = Remote { host_keys: Some(pinned), ..good };
+    assert_eq!(walk(&mistrusted, ""), "dns connect !host-key - - - - - -");
+}

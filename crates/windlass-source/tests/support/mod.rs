@@ -1,0 +1,104 @@
+//! Remotes of three kinds that tests treat alike.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use tempfile::TempDir;
+use windlass_core::redacted::Redacted;
+use windlass_source::{
+    Branch, Credential, FetchError, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, RemoteUrl,
+};
+use windlass_testkit::servers::{GitHttps, GitSsh};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Everything a fetch needs, to be changed by tests before they use it.
+pub struct Remote {
+    pub url: RemoteUrl,
+    pub branch: Branch,
+    pub credential: Credential,
+    pub host_keys: Option<HostKeys>,
+    pub ca: Option<String>,
+    pub limits: Limits,
+}
+
+impl Remote {
+    pub fn at(url: &str) -> Remote {
+        Remote {
+            url: RemoteUrl::parse(url, Insecure::Allowed).unwrap(),
+            branch: Branch::parse("main").unwrap(),
+            credential: Credential::None,
+            host_keys: None,
+            ca: None,
+            limits: Limits::default(),
+        }
+    }
+
+    pub fn file(path: &Path) -> Remote {
+        Remote::at(&format!("file://{}", path.display()))
+    }
+
+    pub fn ssh(server: &GitSsh, name: &str) -> Remote {
+        let key = Redacted::new(server.key());
+        Remote { credential: Credential::SshKey { key, known_hosts: None }, ..Remote::at(&server.url(name)) }
+    }
+
+    pub fn https(server: &GitHttps, path: &str) -> Remote {
+        Remote {
+            credential: password(GitHttps::PASSWORD),
+            ca: Some(server.ca()),
+            ..Remote::at(&server.url(path))
+        }
+    }
+
+    pub fn on(self, branch: &str) -> Remote {
+        Remote { branch: Branch::parse(branch).unwrap(), ..self }
+    }
+
+    pub fn options(&self) -> FetchOptions<'_> {
+        FetchOptions {
+            url: &self.url,
+            branch: &self.branch,
+            credential: &self.credential,
+            host_keys: self.host_keys.as_ref(),
+            extra_ca_pem: self.ca.as_deref(),
+            limits: self.limits,
+            interrupt: &NEVER,
+        }
+    }
+}
+
+pub fn password(password: &str) -> Credential {
+    Credential::Basic { username: GitHttps::USER.to_owned(), password: Redacted::new(password.to_owned()) }
+}
+
+/// A mirror in a directory of its own.
+pub struct Scratch {
+    pub mirror: Mirror,
+    directory: TempDir,
+}
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        let directory = tempfile::tempdir().unwrap();
+        let mirror = Mirror::open_or_create(&directory.path().join("mirror")).unwrap();
+        Scratch { mirror, directory }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.directory.path().join("mirror")
+    }
+
+    pub fn fetch(&self, remote: &Remote) -> Result<Fetched, FetchError> {
+        self.mirror.fetch(&remote.options())
+    }
+
+    /// The packs of the mirror.
+    pub fn packs(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.path().join("objects/pack")).unwrap();
+        let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        found.sort();
+        found
+    }
+}

@@ -1,0 +1,137 @@
+//! Options of the commands that run a server and look after its data.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// Where a server's data is.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DataOptions {
+    /// Where the embedded database and mirrors of repositories are kept.
+    #[arg(long, env = "WINDLASS_DATA_DIR", value_name = "DIR", default_value = "windlass-data")]
+    pub(crate) data_dir: PathBuf,
+
+    /// Another database: postgres://user@host/name, or the path of an SQLite file.
+    #[arg(long, env = "WINDLASS_DATABASE", value_name = "URL", hide_env_values = true)]
+    pub(crate) database: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+
+    /// Where to listen. Put a TLS proxy in front before other machines connect.
+    #[arg(long, env = "WINDLASS_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
+    pub(crate) listen: SocketAddr,
+
+    /// Where repositories' credentials are: a directory per credential with one file per key, or PATH.json.
+    #[arg(long, env = "WINDLASS_CREDENTIALS_DIR", value_name = "DIR")]
+    pub(crate) credentials_dir: Option<PathBuf>,
+
+    /// Also accept http:// and file:// repositories. For tests and demonstrations.
+    #[arg(long)]
+    pub(crate) allow_insecure_git: bool,
+
+    /// How many proposals one sync opens at most.
+    #[arg(long, env = "POWERNODE_GITOPS_MAX_PROPOSALS_PER_TICK", value_name = "N", default_value_t = 25,
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=100_000))]
+    pub(crate) max_proposals_per_tick: usize,
+
+    /// How often live is compared with what git last said.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = read_time)]
+    pub(crate) drift_interval: Duration,
+
+    /// How long people have to decide about a proposal.
+    #[arg(long, value_name = "TIME", default_value = "72h", value_parser = read_time)]
+    pub(crate) proposal_lifetime: Duration,
+
+    /// The account made at the first start.
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) first_account: String,
+
+    /// The e-mail address of the administrator made at the first start.
+    #[arg(long, value_name = "EMAIL", default_value = "admin@localhost")]
+    pub(crate) first_admin: String,
+
+    #[command(flatten)]
+    pub(crate) log: LogOptions,
+}
+
+/// How a server logs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LogOptions {
+    /// What to log: error, warn, info, debug, or a filter such as `info,access=warn`.
+    #[arg(long, env = "WINDLASS_LOG", value_name = "FILTER", default_value = "info")]
+    pub(crate) log: String,
+
+    /// How to write the log.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How a log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object on each line.
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoOptions {
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
+    pub(crate) listen: SocketAddr,
+
+    /// Where to put the demonstration's data instead of a temporary directory that is removed at the end.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) log: LogOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupOptions {
+    /// The file to write. It must not exist.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreOptions {
+    /// A file that `windlass backup` wrote.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorOptions {
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+}
+
+/// Reads `90s`, `5m`, `72h`.
+fn read_time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is not a time: write 90s, 5m or 72h");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let duration = match &text[digits.len()..] {
+        "ms" => Duration::from_millis(number),
+        "s" => Duration::from_secs(number),
+        "m" => Duration::from_secs(number.saturating_mul(60)),
+        "h" => Duration::from_secs(number.saturating_mul(3600)),
+        _ => return Err(wrong()),
+    };
+    if duration.is_zero() { Err(wrong()) } else { Ok(duration) }
+}

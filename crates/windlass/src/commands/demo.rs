@@ -1,0 +1,162 @@
+//! `windlass demo`: the whole loop on this machine, with nothing to set up.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+use windlass_api::client::{Client, ClientError};
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{
+    LoginBody, PasswordBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RunEnvelope, Session,
+};
+use windlass_core::redacted::Redacted;
+use windlass_server::{Config, Running};
+
+use super::serve::{runtime, start_error, start_log, until_stopped};
+use crate::args::operate::DemoOptions;
+use crate::exit::{CommandError, Exit};
+use crate::view;
+
+/// The tutorial's fleet.
+const FLEET: &str = include_str!("demo.yaml");
+
+const ACCOUNT: &str = "acme";
+const EMAIL: &str = "admin@acme.test";
+
+pub(crate) fn run(options: &DemoOptions) -> Result<Exit, CommandError> {
+    start_log(&options.log)?;
+    let temporary = tempfile::Builder::new()
+        .prefix("windlass-demo-")
+        .tempdir()
+        .map_err(|error| CommandError::told(format!("cannot make a directory: {error}"), "set TMPDIR"))?;
+    let root = options.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
+    std::fs::create_dir_all(&root).map_err(|error| {
+        CommandError::told(format!("cannot use {}: {error}", root.display()), "choose another --dir")
+    })?;
+    let root = root.canonicalize().unwrap_or(root);
+    let fleet = make_repository(&root.join("fleet-config"))?;
+    let ended = runtime()?.block_on(async {
+        let mut config = Config::in_directory(root.join("data"));
+        config.listen = options.listen;
+        config.insecure_git = windlass_server::Insecure::Allowed;
+        config.first_account = ACCOUNT.to_owned();
+        config.first_admin = EMAIL.to_owned();
+        let running = windlass_server::start(config).await.map_err(|error| start_error(&error))?;
+        set_the_stage(&running, &fleet).await?;
+        until_stopped(running).await
+    });
+    drop(temporary);
+    ended
+}
+
+/// A git repository with the tutorial's fleet in it.
+fn make_repository(directory: &Path) -> Result<PathBuf, CommandError> {
+    let told =
+        |what: &str, why: String| CommandError::told(format!("{what}: {why}"), "the demonstration needs git");
+    if directory.join("fleet.yaml").exists() {
+        return Ok(directory.to_path_buf());
+    }
+    std::fs::create_dir_all(directory)
+        .map_err(|error| told("cannot make a repository", error.to_string()))?;
+    std::fs::write(directory.join("fleet.yaml"), FLEET)
+        .map_err(|error| told("cannot write fleet.yaml", error.to_string()))?;
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .args(["-c", "user.name=Ada", "-c", "user.email=ada@acme.test", "-c", "commit.gpgsign=false"])
+            .args(["-c", "core.hooksPath=/dev/null"])
+            .args(arguments)
+            .current_dir(directory)
+            .output()
+            .map_err(|error| told("cannot run git", error.to_string()))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(told("git failed", String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        }
+    };
+    git(&["init", "--quiet", "--initial-branch=main"])?;
+    git(&["add", "fleet.yaml"])?;
+    git(&["commit", "--quiet", "--message=The edge fleet"])?;
+    Ok(directory.to_path_buf())
+}
+
+/// Signs in, registers the repository, syncs it and says what to try.
+async fn set_the_stage(running: &Running, fleet: &Path) -> Result<(), CommandError> {
+    let server = format!("http://{}", running.address());
+    let failed = |error: ClientError| {
+        CommandError::told(format!("the demonstration failed: {error}"), "see the log above")
+    };
+    let Some(login) = running.first_login() else {
+        view::line(&format!("Windlass listens on {server} with the data of an earlier demonstration"))?;
+        return Ok(());
+    };
+    let (session, password) = sign_in(&server, &login.password).await.map_err(failed)?;
+    let client = Client::new(&server, Some(Redacted::new(session.token.clone()))).map_err(failed)?;
+    let fields = RepositoryFields {
+        name: Some("fleet-config".to_owned()),
+        repo_url: Some(format!("file://{}", fleet.display())),
+        reconcile_interval_seconds: Some(30),
+        ..RepositoryFields::default()
+    };
+    let body = RepositoryBody { gitops_repository: fields };
+    let added: RepositoryEnvelope =
+        client.call(Operation::RepositoryCreate, &[]).body(&body).send().await.map_err(failed)?;
+    let run: RunEnvelope = client
+        .call(Operation::RepositorySync, &[&added.gitops_repository.id])
+        .query("wait", "30")
+        .body(&json!({}))
+        .send()
+        .await
+        .map_err(failed)?;
+    tell(&server, &session.token, &password, fleet, &run)?;
+    Ok(())
+}
+
+/// Trades the one-time password for one of the demonstration's own.
+async fn sign_in(server: &str, once: &Redacted<String>) -> Result<(Session, String), ClientError> {
+    let login = |password: &str| LoginBody {
+        email: EMAIL.to_owned(),
+        password: password.to_owned(),
+        account: Some(ACCOUNT.to_owned()),
+    };
+    let client = Client::new(server, None)?;
+    let first: Session = client.call(Operation::Login, &[]).body(&login(once.expose())).send().await?;
+    let password = format!("demo-{}", once.expose());
+    let change = PasswordBody { current_password: once.expose().clone(), new_password: password.clone() };
+    let signed_in = Client::new(server, Some(Redacted::new(first.token)))?;
+    signed_in.call(Operation::Password, &[]).body(&change).send_text().await?;
+    let session: Session = client.call(Operation::Login, &[]).body(&login(&password)).send().await?;
+    Ok((session, password))
+}
+
+fn tell(server: &str, token: &str, password: &str, fleet: &Path, run: &RunEnvelope) -> std::io::Result<()> {
+    let run = &run.sync_run;
+    let binary = std::env::args().next().unwrap_or_else(|| "windlass".to_owned());
+    let lines = [
+        format!("Windlass listens on {server}. Everything is gone when you press Ctrl-C."),
+        String::new(),
+        format!("  account   {ACCOUNT}"),
+        format!("  email     {EMAIL}"),
+        format!("  password  {password}"),
+        String::new(),
+        format!("The repository {} is registered and synced:", fleet.display()),
+        format!(
+            "  run {} is {}: {} changes, {} proposed",
+            run.id,
+            run.status,
+            run.diff_count,
+            run.proposals.len()
+        ),
+        String::new(),
+        "In another terminal:".to_owned(),
+        format!("  export WINDLASS_SERVER={server} WINDLASS_TOKEN={token}"),
+        format!("  {binary} status"),
+        format!("  {binary} proposal list"),
+        format!("  {binary} proposal approve --run {}", run.id),
+        format!("  {binary} run show {}", run.id),
+        format!("  {binary} get nodes"),
+        format!("  {binary} set node edge-tokyo-01 region=ap-osaka-1      # a change by hand"),
+        format!("  {binary} drift fleet-config                            # … shows as drift"),
+        format!("  {binary} export"),
+    ];
+    lines.iter().try_for_each(|line| view::line(line))
+}

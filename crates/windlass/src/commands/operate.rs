@@ -1,0 +1,166 @@
+//! `windlass backup`, `restore` and `doctor`: looking after a server's data.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use windlass_store::{Address, Checked, Store, StoreError};
+
+use super::serve::{address_of, runtime};
+use crate::args::operate::{BackupOptions, DoctorOptions, RestoreOptions};
+use crate::exit::{CommandError, Exit};
+use crate::view;
+
+fn store_error(error: &StoreError) -> CommandError {
+    CommandError::told(error.to_string(), "check --data-dir and --database")
+}
+
+/// An existing database: looking after one never makes one.
+async fn open_existing(address: &Address) -> Result<Store, CommandError> {
+    if let Address::Sqlite(path) = address
+        && !path.exists()
+    {
+        let message = format!("there is no database at {}", path.display());
+        return Err(CommandError::told(message, "check --data-dir and --database"));
+    }
+    Store::open(address).await.map_err(|error| store_error(&error))
+}
+
+pub(crate) fn backup(options: &BackupOptions) -> Result<Exit, CommandError> {
+    let address = address_of(&options.data)?;
+    runtime()?.block_on(async {
+        let store = open_existing(&address).await?;
+        let written = store.backup(&options.file).await;
+        store.close().await;
+        written.map_err(|error| CommandError::told(error.to_string(), "choose another file"))
+    })?;
+    make_private(&options.file)?;
+    let size = fs::metadata(&options.file).map_or(0, |metadata| metadata.len());
+    view::line(&format!("wrote {} ({} KiB)", options.file.display(), size / 1024))?;
+    Ok(Exit::Fine)
+}
+
+/// A backup holds everything the database does.
+fn make_private(path: &Path) -> Result<(), CommandError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| {
+        CommandError::told(
+            format!("cannot keep {} from others: {error}", path.display()),
+            "check its file system",
+        )
+    })
+}
+
+pub(crate) fn restore(options: &RestoreOptions) -> Result<Exit, CommandError> {
+    let Address::Sqlite(database) = address_of(&options.data)? else {
+        let help = "restore PostgreSQL with pg_restore or psql";
+        return Err(CommandError::told("only the embedded database is restored from a file", help));
+    };
+    let told = |what: &str, error: &std::io::Error| {
+        CommandError::told(format!("{what}: {error}"), "nothing was changed")
+    };
+    let directory = database.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
+    fs::create_dir_all(&directory).map_err(|error| told("cannot make the data directory", &error))?;
+    let lock = File::create(directory.join("windlass.lock")).map_err(|error| told("cannot lock", &error))?;
+    if lock.try_lock().is_err() {
+        return Err(CommandError::told("a server uses this data", "stop it first"));
+    }
+    let copy = directory.join("windlass.restoring");
+    fs::copy(&options.file, &copy).map_err(|error| told("cannot copy the backup", &error))?;
+    make_private(&copy)?;
+    let checked = check_copy(&copy);
+    if let Err(error) = checked {
+        let _ = fs::remove_file(&copy);
+        return Err(error);
+    }
+    let aside =
+        put_in_place(&database, &copy).map_err(|error| told("cannot put the backup in place", &error))?;
+    match aside {
+        Some(aside) => view::line(&format!("restored; what was there is now {}", aside.display()))?,
+        None => view::line("restored")?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// A backup is put in place only if it is whole.
+fn check_copy(copy: &Path) -> Result<(), CommandError> {
+    runtime()?.block_on(async {
+        let bad = |message: String| CommandError::told(message, "nothing was changed; use another backup");
+        let store = Store::open(&Address::Sqlite(copy.to_path_buf()))
+            .await
+            .map_err(|error| bad(format!("this is not a backup: {error}")))?;
+        let checked = store.check().await.map_err(|error| bad(format!("this is not a backup: {error}")))?;
+        store.close().await;
+        match checked.into_iter().find_map(|checked| checked.fault) {
+            Some(fault) => Err(bad(format!("the backup is damaged: {fault}"))),
+            None => Ok(()),
+        }
+    })
+}
+
+/// Moves what is there aside, its journal included, and the copy to its place.
+fn put_in_place(database: &Path, copy: &Path) -> std::io::Result<Option<PathBuf>> {
+    let mut aside = None;
+    for suffix in ["", "-wal", "-shm"] {
+        let with = |base: &Path, middle: &str| PathBuf::from(format!("{}{middle}{suffix}", base.display()));
+        let from = with(database, "");
+        if from.exists() {
+            let to = with(database, ".before-restore");
+            fs::rename(&from, &to)?;
+            aside.get_or_insert(to);
+        }
+    }
+    for suffix in ["-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{suffix}", copy.display()));
+    }
+    fs::rename(copy, database)?;
+    Ok(aside)
+}
+
+pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
+    let address = address_of(&options.data)?;
+    let mut checked = programs();
+    checked.extend(directory(&options.data.data_dir));
+    checked.extend(runtime()?.block_on(async {
+        let store = open_existing(&address).await?;
+        let checked = store.check().await.map_err(|error| store_error(&error));
+        store.close().await;
+        checked
+    })?);
+    let mut faults = 0;
+    for check in &checked {
+        match &check.fault {
+            None => view::line(&format!("  ok    {}", check.what))?,
+            Some(fault) => {
+                faults += 1;
+                view::line(&format!("  FAULT {}: {fault}", check.what))?;
+            }
+        }
+    }
+    view::line(&match faults {
+        0 => "everything is in order".to_owned(),
+        count => view::count(count, "fault"),
+    })?;
+    Ok(if faults == 0 { Exit::Fine } else { Exit::Problems })
+}
+
+/// Programs that some repositories need.
+fn programs() -> Vec<Checked> {
+    let check = |program: &str, argument: &str, what: &str| {
+        let found = Command::new(program).arg(argument).output().is_ok();
+        let fault = (!found).then(|| format!("`{program}` is not installed"));
+        Checked { what: what.to_owned(), fault }
+    };
+    vec![
+        check("git", "--version", "git is there, for pushing adopted changes and file:// repositories"),
+        check("ssh", "-V", "ssh is there, for repositories over ssh"),
+    ]
+}
+
+fn directory(path: &Path) -> Vec<Checked> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Ok(metadata) = fs::metadata(path) else { return Vec::new() };
+    let is_open = metadata.permissions().mode() & 0o077 != 0;
+    let fault = is_open.then(|| format!("others can look into {}: chmod 700", path.display()));
+    vec![Checked { what: "the data directory is private".to_owned(), fault }]
+}

@@ -1,0 +1,119 @@
+//! `windlass serve`.
+
+use std::net::SocketAddr;
+
+use windlass_server::{Config, FirstLogin, Rhythm, Running, StartError};
+use windlass_store::Address;
+
+use crate::args::operate::{DataOptions, LogFormat, LogOptions, ServeOptions};
+use crate::exit::{CommandError, Exit};
+use crate::view;
+
+/// Runs a server until it is told to stop.
+pub(crate) fn run(options: &ServeOptions) -> Result<Exit, CommandError> {
+    start_log(&options.log)?;
+    let config = config_of(options)?;
+    runtime()?.block_on(async {
+        let running = windlass_server::start(config).await.map_err(|error| start_error(&error))?;
+        announce(running.address(), running.first_login())?;
+        until_stopped(running).await
+    })
+}
+
+/// A runtime for a server.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        CommandError::told(format!("cannot start threads: {error}"), "check the system's limits")
+    })
+}
+
+/// Logs to standard error, so that standard output stays what was asked for.
+pub(super) fn start_log(options: &LogOptions) -> Result<(), CommandError> {
+    let filter = tracing_subscriber::EnvFilter::try_new(&options.log).map_err(|error| {
+        CommandError::told(format!("--log: {error}"), "write a level, or a filter such as `info,access=warn`")
+    })?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A second start in one process, as in tests, logs where the first does.
+    let _ = match options.log_format {
+        LogFormat::Text => log.with_ansi(anstream::stderr().is_terminal()).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}
+
+/// The database that the options name.
+pub(super) fn address_of(data: &DataOptions) -> Result<Address, CommandError> {
+    match &data.database {
+        Some(text) => Address::parse(text).map_err(|error| {
+            CommandError::told(error.to_string(), "write postgres://user@host/name, or the path of a file")
+        }),
+        None => Ok(Address::Sqlite(data.data_dir.join("windlass.db"))),
+    }
+}
+
+fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
+    let mut config = Config::in_directory(&options.data.data_dir);
+    config.database = address_of(&options.data)?;
+    config.listen = options.listen;
+    if options.allow_insecure_git {
+        config.insecure_git = windlass_server::Insecure::Allowed;
+    }
+    if let Some(directory) = &options.credentials_dir {
+        config.credentials = windlass_server::credentials_in(directory);
+    }
+    config.max_proposals = options.max_proposals_per_tick;
+    config.rhythm = Rhythm {
+        drift: options.drift_interval,
+        proposal_lifetime: options.proposal_lifetime,
+        ..Rhythm::default()
+    };
+    config.first_account.clone_from(&options.first_account);
+    config.first_admin.clone_from(&options.first_admin);
+    Ok(config)
+}
+
+pub(super) fn start_error(error: &StartError) -> CommandError {
+    let help = match error {
+        StartError::DataDirectory { .. } => "choose another with --data-dir, or mend its permissions",
+        StartError::InUse { .. } => "stop the other one, or use another --data-dir",
+        StartError::Listen { .. } => "choose another address with --listen",
+        StartError::Store(_) => "check --database, and that the server there runs and lets you in",
+        StartError::Password => "the system gave no random numbers",
+    };
+    CommandError::told(error.to_string(), help)
+}
+
+fn announce(address: SocketAddr, login: Option<&FirstLogin>) -> std::io::Result<()> {
+    view::line(&format!("Windlass listens on http://{address}"))?;
+    if let Some(login) = login {
+        view::line("")?;
+        view::line("This is the first start. Sign in once with this password and choose your own:")?;
+        view::line(&format!("  account   {}", login.account))?;
+        view::line(&format!("  email     {}", login.email))?;
+        // The one place that prints it: it works once and is stored nowhere.
+        view::line(&format!("  password  {}", login.password.expose()))?;
+        view::line("")?;
+        view::line(&format!("  windlass login http://{address} --email {}", login.email))?;
+    }
+    Ok(())
+}
+
+/// Waits for SIGTERM or Ctrl-C, then stops without losing anything.
+pub(super) async fn until_stopped(running: Running) -> Result<Exit, CommandError> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let cannot = |error| CommandError::told(format!("cannot listen for signals: {error}"), "");
+    let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopping: what is under way is brought to an end");
+    tokio::select! {
+        () = running.stop() => {}
+        // A second signal does not wait. Nothing is lost by it: what was acknowledged is stored.
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(Exit::Fine)
+}
