@@ -4,7 +4,7 @@
 mod canned;
 mod support;
 
-use canned::{Answer, Canned, TOKEN, event, id, json_answer, me, node, proposal, refusal, run};
+use canned::{Answer, Canned, TOKEN, event, id, json_answer, node, proposal, refusal, run};
 use serde_json::{Value, json};
 use support::{stderr, stdout};
 
@@ -81,12 +81,19 @@ fn a_batch_names_every_digest_and_tells_what_was_refused() {
         {"id": id("bbbb"), "status": "pending_approval",
          "error": {"code": "conflict", "message": "it is another by now", "details": []}},
     ]});
+    let mut of_run = run("diff_ready", "finished");
+    let named = |end: &str| {
+        let mut named = of_run["sync_run"]["proposals"][0].clone();
+        named["id"] = id(end).into();
+        named
+    };
+    of_run["sync_run"]["proposals"] = json!([named("aaaa"), named("bbbb")]);
+    let path: &'static str =
+        Box::leak(format!("/api/v1/system/gitops_sync_runs/{}", id("4")).into_boxed_str());
+    let waiting = ["cccc", "bbbb", "aaaa"].map(|end| proposal(end, "pending_approval"));
     let server = Canned::with(&[
-        (
-            "GET",
-            PROPOSALS,
-            proposals(&[proposal("bbbb", "pending_approval"), proposal("aaaa", "pending_approval")]),
-        ),
+        ("GET", PROPOSALS, proposals(&waiting)),
+        ("GET", path, of_run),
         ("POST", "/api/v1/system/proposals/batch", result),
     ]);
     let output = server.run(&["proposal", "approve", "--run", &id("4"), "--yes"]);
@@ -94,7 +101,6 @@ fn a_batch_names_every_digest_and_tells_what_was_refused() {
     assert!(
         stdout(&output).contains("it is another by now") && stdout(&output).contains("1 done, 1 refused")
     );
-    assert!(server.request("GET", PROPOSALS).path.contains(&format!("run={}", id("4"))));
     let body = server.request("POST", "/api/v1/system/proposals/batch").body;
     assert_eq!(body["decision"], "approve");
     assert_eq!(body["digests"], json!({id("aaaa"): "sha256:aaaa", id("bbbb"): "sha256:bbbb"}));
@@ -471,31 +477,41 @@ fn applying_tells_what_came_of_each_and_what_the_others_wait_for() {
 
 #[test]
 fn an_export_does_not_replace_a_file_unasked() {
-    let server = Canned::start(|request| match request.path.split('?').next().unwrap() {
-        "/api/v1/system/export_fleet_yaml" => Answer {
-            status: 200,
-            content_type: "application/yaml",
-            body: "version: 1\naccount: acme\n".to_owned(),
-        },
-        "/api/v1/auth/me" => json_answer(200, me(false)),
-        _ => json_answer(
-            200,
-            json!({"resources": [node("edge-01")], "meta": {"next_cursor": null, "limit": 500}}),
-        ),
+    let server = Canned::start(|_| Answer {
+        status: 200,
+        content_type: "application/yaml",
+        body: "version: 1\naccount: acme\n".to_owned(),
     });
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("fleet.yaml");
     let path = file.to_str().unwrap();
     assert_eq!(stdout(&server.run(&["export", "--form", "map"])), "version: 1\naccount: acme\n");
+    assert_eq!(server.requests()[0].path, "/api/v1/system/export_fleet_yaml?form=map");
     assert_eq!(server.run(&["export", "--file", path]).status.code(), Some(0));
-    let output = server.run(&["export", "--file", path]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("--overwrite"));
+    for arguments in [["export", "--file", path], ["export", "--dir", directory.path().to_str().unwrap()]] {
+        let output = server.run(&arguments);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("--overwrite"));
+    }
+}
 
-    let output = server.run(&["export", "--dir", directory.path().to_str().unwrap(), "--overwrite"]);
+#[test]
+fn an_export_of_several_files_goes_into_a_directory_and_nowhere_else() {
+    let exported = |name: &str| {
+        let files = json!({"fleet.yaml": "version: 1\n", name: "nodes: []\n"});
+        Canned::with(&[("GET", "/api/v1/system/export_fleet_yaml", json!({"files": files, "left_out": []}))])
+    };
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().join("out");
+    let path = directory.to_str().unwrap();
+    let output = exported("fleet.d/nodes.yaml").run(&["export"]);
+    assert!(stderr(&output).contains("--dir"), "{}", stderr(&output));
+    let output = exported("../escaped.yaml").run(&["export", "--dir", path]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!directory.exists() && !root.path().join("escaped.yaml").exists());
+    let output = exported("fleet.d/nodes.yaml").run(&["export", "--dir", path]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.contains("account: acme") && text.contains("edge-01"), "{text}");
+    assert!(directory.join("fleet.yaml").is_file() && directory.join("fleet.d/nodes.yaml").is_file());
 }
 
 #[test]
@@ -533,6 +549,11 @@ fn a_secret_that_is_made_is_the_only_thing_on_standard_output() {
     assert_eq!(
         server.requests()[0].body,
         json!({"name": "ci", "permissions": ["system.gitops.sync"], "expires_in_days": 30})
+    );
+    assert_eq!(
+        server.run(&["token", "revoke", "ci"]).status.code(),
+        Some(1),
+        "there is no list to find it in"
     );
     let output = server.run(&["token", "create", "ci", "--permission", "root"]);
     assert_eq!(output.status.code(), Some(64));

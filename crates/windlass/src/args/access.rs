@@ -92,7 +92,7 @@ pub(crate) enum TokenCommand {
     Revoke {
         /// Its id or name.
         #[arg(value_name = "ID|NAME")]
-        token: String,
+        which: String,
     },
 }
 

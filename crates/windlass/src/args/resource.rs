@@ -85,7 +85,7 @@ pub(crate) struct ExportOptions {
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Write fleet.yaml into this directory.
+    /// Write fleet.yaml, and what it includes if the fleet is too large for one file, into this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) dir: Option<PathBuf>,
 

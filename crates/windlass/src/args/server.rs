@@ -167,3 +167,33 @@ pub(crate) enum RemoteCommand {
     /// Apply again after a halt.
     Resume(At<NoOptions>),
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory as _};
+
+    /// Arguments of a command and all below it that take the name of a shared option.
+    fn taken(command: &Command, path: &str, found: &mut Vec<String>) {
+        let path = format!("{path} {}", command.get_name());
+        let shared = ["server", "token", "account", "output"];
+        let own = command.get_arguments().filter(|argument| !argument.is_global_set());
+        found.extend(
+            own.filter(|argument| shared.contains(&argument.get_id().as_str()))
+                .map(|argument| format!("{path} {}", argument.get_id())),
+        );
+        command.get_subcommands().for_each(|inner| taken(inner, &path, found));
+    }
+
+    #[test]
+    fn no_command_takes_the_name_of_a_shared_option_by_accident() {
+        let mut command = crate::args::Arguments::command();
+        command.build();
+        let mut found = Vec::new();
+        taken(&command, "", &mut found);
+        // `validate` and `plan` ask no server, and `repo move` means the account it moves to.
+        assert_eq!(
+            found,
+            [" windlass validate account", " windlass plan account", " windlass repo move account"]
+        );
+    }
+}

@@ -42,10 +42,10 @@ pub(super) fn token(command: &TokenCommand, remote: &Remote) -> Result<Exit, Com
             remote
                 .show::<TokenList>(&answer, |list, terminal| view::access::tokens(&list.tokens, terminal))?;
         }
-        TokenCommand::Revoke { token } => {
-            let id = token_id(token, remote)?;
+        TokenCommand::Revoke { which } => {
+            let id = token_id(which, remote)?;
             remote.text(remote.call(Operation::TokenRevoke, &[&id]))?;
-            remote.say(&format!("revoked {token}"))?;
+            remote.say(&format!("revoked {which}"))?;
         }
     }
     Ok(Exit::Fine)

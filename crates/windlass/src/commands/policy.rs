@@ -23,8 +23,7 @@ pub(super) fn run(
         PolicyCommand::Show => {
             let remote = Remote::open(server, terminal)?;
             let answer = remote.ask(remote.call(Operation::PolicyShow, &[]))?;
-            // For people the policy alone: what is printed can be edited and set.
-            remote.show::<PolicyInfo>(&answer, |info, _| view::yaml::document(&info.policy))?;
+            remote.show::<PolicyInfo>(&answer, |info, _| view::access::policy(&info.policy))?;
             Ok(Exit::Fine)
         }
         PolicyCommand::Check { file } => {

@@ -1,11 +1,11 @@
 //! `windlass proposal`: looking at proposals and deciding about them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{
     ApproveBody, BatchBody, BatchDecision, BatchResult, ProposalEnvelope, ProposalInfo, ProposalList,
-    RejectBody,
+    RejectBody, RunEnvelope,
 };
 
 use super::confirm::{Asked, Consent, confirm};
@@ -96,11 +96,16 @@ pub(super) fn chosen(
     if !which.ids.is_empty() {
         return find::proposals(&which.ids, remote);
     }
-    let run = which.run.as_deref().map(|word| find::run(word, remote)).transpose()?;
-    let call =
-        || remote.call(Operation::ProposalList, &[]).query("status", status).query_if("run", run.as_ref());
-    let answer = find::pages(remote, "proposals", Amount::All, call)?;
-    let mut list: ProposalList = remote.read(&answer)?;
+    let call = || remote.call(Operation::ProposalList, &[]).query("status", status);
+    let mut list: ProposalList = remote.read(&find::pages(remote, "proposals", Amount::All, call)?)?;
+    if let Some(run) = &which.run {
+        // A run's proposals may have been opened by an earlier one, so the run itself is asked which they are.
+        let id = find::run(run, remote)?;
+        let shown: RunEnvelope = remote.get(remote.call(Operation::RunShow, &[&id]))?;
+        let ids: BTreeSet<&str> =
+            shown.sync_run.proposals.iter().map(|proposal| proposal.id.as_str()).collect();
+        list.proposals.retain(|proposal| ids.contains(proposal.id.as_str()));
+    }
     list.proposals.sort_by(|a, b| (&a.run_id, a.position).cmp(&(&b.run_id, b.position)));
     Ok(list.proposals)
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
+use serde_json::Value;
 use windlass_api::types::{
     AccountInfo, AuditInfo, AuditVerdict, Me, Status, TokenCreated, TokenInfo, UserCreated, UserInfo,
 };
@@ -29,6 +30,8 @@ pub(crate) fn me(me: &Me, server: &str) -> io::Result<()> {
 }
 
 fn write_me(out: &mut impl io::Write, me: &Me) -> io::Result<()> {
+    let others: Vec<&str> =
+        me.accounts.iter().map(String::as_str).filter(|name| *name != me.account_name).collect();
     let may: Vec<&str> = me.permissions.iter().map(|permission| permission.slug()).collect();
     facts(
         out,
@@ -38,7 +41,7 @@ fn write_me(out: &mut impl io::Write, me: &Me) -> io::Result<()> {
             ("with token", me.token_name.clone().unwrap_or_default()),
             ("may", if may.is_empty() { "nothing".to_owned() } else { may.join(", ") }),
             ("installation", if me.is_root { "administers it".to_owned() } else { String::new() }),
-            ("other accounts", me.accounts.join(", ")),
+            ("other accounts", others.join(", ")),
         ],
     )
 }
@@ -89,6 +92,16 @@ pub(crate) fn halted(account: &AccountInfo) -> io::Result<()> {
         }
         None => super::line(&format!("{name} applies again")),
     }
+}
+
+/// Prints the policy alone: what is printed can be edited and set.
+pub(crate) fn policy(policy: &Value) -> io::Result<()> {
+    let has_rules = policy["rules"].as_array().is_some_and(|rules| !rules.is_empty());
+    if has_rules {
+        return super::yaml::document(policy);
+    }
+    super::note("No rules: every change needs one approval.")?;
+    super::line("rules: []")
 }
 
 /// Prints API tokens.

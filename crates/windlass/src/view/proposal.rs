@@ -98,23 +98,22 @@ fn write_change(out: &mut impl io::Write, proposal: &ProposalInfo, terminal: &Te
     let width = terminal.width.saturating_sub(4);
     let effective = proposal.edited_payload.as_ref().unwrap_or(&proposal.payload);
     let lines = match proposal.change.as_str() {
-        "update" if proposal.edited_payload.is_none() => field_lines(&proposal.fields, width),
-        "destroy" => vec!["all of it ends:".to_owned()]
-            .into_iter()
+        "update" if !proposal.fields.is_empty() => field_lines(&proposal.fields, width),
+        "destroy" => std::iter::once("all of it ends:".to_owned())
             .chain(payload_lines(effective, width).into_iter().map(|line| format!("  {line}")))
             .collect(),
         _ => payload_lines(effective, width),
     };
     lines.iter().try_for_each(|line| writeln!(out, "    {}", clean(line)))?;
-    if proposal.edited_payload.is_some() {
-        writeln!(out, "    {DIM}(edited; git wanted:){DIM:#}")?;
-        let wanted = match proposal.change.as_str() {
-            "update" => field_lines(&proposal.fields, width),
-            _ => payload_lines(&proposal.payload, width),
-        };
-        wanted.iter().try_for_each(|line| writeln!(out, "    {DIM}{}{DIM:#}", clean(line)))?;
+    if proposal.edited_payload.is_none() {
+        return Ok(());
     }
-    Ok(())
+    let by = proposal.edited_by.as_deref().unwrap_or("someone");
+    writeln!(out, "    {DIM}edited by {}; git wants:", clean(by))?;
+    payload_lines(&proposal.payload, width.saturating_sub(2))
+        .iter()
+        .try_for_each(|line| writeln!(out, "      {}", clean(line)))?;
+    write!(out, "{DIM:#}")
 }
 
 /// Differences of fields as lines.
@@ -131,15 +130,15 @@ pub(super) fn field_lines(fields: &[FieldChange], width: usize) -> Vec<String> {
 }
 
 fn write_waits(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {
-    if proposal.blocked_by.is_empty() && proposal.waits_for.is_empty() {
+    // What comes first in the plan is often what it is blocked by: told once.
+    let is_new = |first: &&String| !proposal.blocked_by.iter().any(|reason| reason.contains(first.as_str()));
+    let reasons: Vec<&String> =
+        proposal.blocked_by.iter().chain(proposal.waits_for.iter().filter(is_new)).collect();
+    if reasons.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{BOLD}Waits for{BOLD:#}")?;
-    proposal
-        .blocked_by
-        .iter()
-        .chain(&proposal.waits_for)
-        .try_for_each(|reason| writeln!(out, "  - {}", clean(reason)))
+    reasons.iter().try_for_each(|reason| writeln!(out, "  - {}", clean(reason)))
 }
 
 fn write_decision(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use windlass_api::types::{CheckOutcome, RepositoryInfo, RepositoryTest};
+use windlass_core::value::Timeout;
 
 use super::table::{Table, state_style};
 use super::time::{relative, relative_or_never};
@@ -48,9 +49,10 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
     }
     let applies = if repository.auto_apply { "creates and updates by itself" } else { "what is approved" };
     let signed = if repository.requires_signature { "by one of the allowed signers" } else { "" };
-    let interval = std::time::Duration::from_secs(repository.reconcile_interval_seconds);
+    let interval =
+        Timeout { seconds: u32::try_from(repository.reconcile_interval_seconds).unwrap_or(u32::MAX) };
     let syncs = match repository.enabled {
-        true => format!("every {interval:?}"),
+        true => format!("every {interval}"),
         false => "only when asked to".to_owned(),
     };
     facts(

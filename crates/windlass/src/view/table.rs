@@ -32,14 +32,11 @@ impl Table {
         if self.rows.is_empty() {
             return writeln!(out, "{nothing}");
         }
-        let bold = Style::new().bold();
-        for (number, line) in self.lines(terminal.width).iter().enumerate() {
-            match number {
-                0 => writeln!(out, "{bold}{line}{bold:#}")?,
-                _ => writeln!(out, "{}", self.coloured(line, terminal.width))?,
-            }
-        }
-        Ok(())
+        let lines = self.lines(terminal.width);
+        let Some((header, rows)) = lines.split_first() else { return Ok(()) };
+        let (bold, start) = (Style::new().bold(), state_start(header));
+        writeln!(out, "{bold}{header}{bold:#}")?;
+        rows.iter().try_for_each(|line| writeln!(out, "{}", coloured(line, start)))
     }
 
     fn lines(&self, width: usize) -> Vec<String> {
@@ -58,25 +55,22 @@ impl Table {
         }
         table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
+}
 
-    /// A line with its state in colour. The state stands below its title, whatever the other cells hold; wide
-    /// characters before it can only move the colour, not the text.
-    fn coloured(&self, line: &str, width: usize) -> String {
-        let Some(title) =
-            self.header.iter().find(|title| matches!(**title, "STATUS" | "SEVERITY" | "OUTCOME"))
-        else {
-            return line.to_owned();
-        };
-        let Some(start) = self.lines(width).first().and_then(|header| header.find(title)) else {
-            return line.to_owned();
-        };
-        let Some((from, _)) = line.char_indices().nth(start) else { return line.to_owned() };
-        let length = line[from..].find(' ').unwrap_or(line.len() - from);
-        let (before, rest) = line.split_at(from);
-        let (state, after) = rest.split_at(length);
-        let style = state_style(state);
-        format!("{before}{style}{state}{style:#}{after}")
-    }
+/// Where states stand: below the title of their column.
+fn state_start(header: &str) -> Option<usize> {
+    ["STATUS", "SEVERITY", "OUTCOME"].iter().find_map(|title| header.find(title))
+}
+
+/// A line with its state in colour. Wide characters before it can only move the colour, not the text.
+fn coloured(line: &str, start: Option<usize>) -> String {
+    let Some((from, _)) = start.and_then(|start| line.char_indices().nth(start)) else {
+        return line.to_owned();
+    };
+    let (before, rest) = line.split_at(from);
+    let (state, after) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+    let style = state_style(state);
+    format!("{before}{style}{state}{style:#}{after}")
 }
 
 /// The colour of a state, the same everywhere.
@@ -131,9 +125,9 @@ mod tests {
 
     #[test]
     fn the_state_is_coloured_where_it_stands() {
-        let table = table();
+        let lines = table().lines(80);
         let red = AnsiColor::Red.on_default();
-        let line = table.coloured(&table.lines(80)[1], 80);
+        let line = coloured(&lines[1], state_start(&lines[0]));
         assert!(line.contains(&format!("{red}failed{red:#}")), "{line:?}");
     }
 }
