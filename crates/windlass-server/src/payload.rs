@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::secret::HIDDEN;
 
 /// The keys beside the spec that say which resource is meant, in the order in which they make up its name.
 const fn name_keys(kind: Kind) -> &'static [&'static str] {
@@ -76,6 +77,11 @@ pub(crate) fn spec_value(kind: Kind, name: &str, payload: &Value) -> Result<Valu
             Diagnostic::without_place(Code::NameMismatch, kind.slug(), message).help("leave the name out")
         );
     }
+    if holds_hidden(payload) {
+        let message = format!("a field holds {HIDDEN}, which stands for a secret and is not one");
+        return Err(Diagnostic::without_place(Code::BadValue, kind.slug(), message)
+            .help("leave such fields out of a PATCH, or send the secret's own value"));
+    }
     if let Some(spec) = map.get("spec").filter(|spec| spec.is_object()) {
         return Ok(spec.clone());
     }
@@ -86,6 +92,16 @@ pub(crate) fn spec_value(kind: Kind, name: &str, payload: &Value) -> Result<Valu
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect(),
     ))
+}
+
+/// Whether someone sends back what answers show instead of secrets.
+fn holds_hidden(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text == HIDDEN,
+        Value::Array(items) => items.iter().any(holds_hidden),
+        Value::Object(map) => map.values().any(holds_hidden),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -114,6 +130,7 @@ mod tests {
     fn a_payload_for_another_resource_is_refused() {
         assert!(spec_value(Kind::Node, "a", &json!({"hostname": "b"})).is_err());
         assert!(spec_value(Kind::Node, "a", &json!([])).is_err());
+        assert!(spec_value(Kind::Node, "a", &json!({"config": {"db_password": "(hidden)"}})).is_err());
         assert_eq!(
             spec_value(Kind::Node, "a", &json!({"name": "a", "spec": {"x": 1}})).ok(),
             Some(json!({"x": 1}))

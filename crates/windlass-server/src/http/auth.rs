@@ -56,7 +56,11 @@ async fn me_of(server: &Server, who: &Identity) -> Result<Me, StoreError> {
         token_name: who.token.as_ref().map(|(_, name)| name.clone()),
         is_root: who.is_root,
         must_change_password: who.must_change_password,
-        accounts: memberships.into_iter().map(|(_, name, _)| name).collect(),
+        accounts: memberships
+            .into_iter()
+            .map(|(_, name, _)| name)
+            .filter(|name| *name != who.account_name)
+            .collect(),
     })
 }
 

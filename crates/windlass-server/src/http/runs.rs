@@ -216,7 +216,7 @@ fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Pro
         _ => {}
     }
     if pending > 0 {
-        waits.push(format!("{pending} approvals"));
+        waits.push(if pending == 1 { "1 approval".to_owned() } else { format!("{pending} approvals") });
     }
     for proposal in open.filter(|proposal| proposal.status == Status::Approved) {
         waits.extend(proposal.blocked_by.iter().map(|reason| format!("{}: {reason}", proposal.change.key)));
