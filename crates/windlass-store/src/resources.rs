@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use windlass_core::digest::Digest;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
-use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -68,7 +67,7 @@ fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
 
 /// Reads a stored spec. It was valid when it was stored.
 pub(crate) fn read_spec(kind: Kind, text: &str) -> Result<Spec, StoreError> {
-    Spec::read(kind, text).spec.ok_or_else(|| StoreError::Broken {
+    Spec::read_stored(kind, text).ok_or_else(|| StoreError::Broken {
         column: format!("spec of a {kind}"),
         value: text.chars().take(80).collect(),
     })
@@ -89,11 +88,6 @@ fn read_resource(row: &mut Row) -> Result<Resource, StoreError> {
         updated_at: row.moment()?,
         updated_by: row.text()?,
     })
-}
-
-/// The spec as it is stored.
-pub(crate) fn spec_text(spec: &Spec) -> String {
-    spec.to_json(Defaults::Omit).to_string()
 }
 
 impl Reading {
@@ -216,7 +210,7 @@ impl AccountWriting {
             key.kind.slug(),
             &key.name,
             new_id(),
-            spec_text(spec),
+            spec.to_stored(),
             spec.digest(),
             owner_id,
             now,
