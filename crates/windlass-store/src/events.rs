@@ -7,7 +7,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::page::like_pattern;
+use crate::page::{like_pattern, search_pattern};
 use crate::sql::{AnyConnection, Row, Value, values};
 use crate::write::Writing;
 
@@ -107,7 +107,7 @@ pub struct EventFilter {
     pub resource: Option<ResourceKey>,
     /// A severity.
     pub severity: Option<Severity>,
-    /// Text in the message.
+    /// Text in the message; ASCII letters in upper or lower case.
     pub search: Option<String>,
 }
 
@@ -211,8 +211,7 @@ impl Reading {
             add("severity = ?", severity.slug().into());
         }
         if let Some(text) = &filter.search {
-            let pattern = format!("%{}", like_pattern(&text.to_lowercase(), "%"));
-            add("LOWER(message) LIKE ? ESCAPE '\\'", pattern.into());
+            add("LOWER(message) LIKE ? ESCAPE '\\'", search_pattern(text).into());
         }
         match order {
             EventOrder::NewestBefore(seq) => {

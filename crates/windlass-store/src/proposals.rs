@@ -320,8 +320,8 @@ impl Writing {
         before: Timestamp,
         failed_before: Timestamp,
     ) -> Result<u64, StoreError> {
-        const OLD: &str = "SELECT id FROM proposals WHERE closed_at < $1 AND (closed_at < $2 OR status <> 'failed') \
-                           AND id NOT IN (SELECT proposal_id FROM run_proposals)";
+        const OLD: &str = "SELECT old.id FROM proposals AS old WHERE closed_at < $1 AND (closed_at < $2 OR status <> 'failed') \
+                           AND NOT EXISTS (SELECT 1 FROM run_proposals WHERE run_proposals.proposal_id = old.id)";
         let sql = format!("DELETE FROM approvals WHERE proposal_id IN ({OLD})");
         self.connection.rows_built(sql, values![before, failed_before]).await?;
         let sql = format!("DELETE FROM proposals WHERE id IN ({OLD}) RETURNING id");

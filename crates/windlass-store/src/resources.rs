@@ -8,7 +8,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::page::{like_pattern, new_id};
+use crate::page::{new_id, search_pattern};
 use crate::sql::{Row, values};
 use crate::write::AccountWriting;
 
@@ -53,7 +53,7 @@ pub struct ResourceFilter {
     pub kind: Option<Kind>,
     /// Owned by this repository; `""` for those nobody owns.
     pub owner_id: Option<String>,
-    /// Text in the name.
+    /// Text in the name, in upper or lower case.
     pub search: Option<String>,
 }
 
@@ -144,8 +144,7 @@ impl Reading {
             None => {}
         }
         if let Some(text) = &filter.search {
-            let pattern = format!("%{}", like_pattern(&text.to_lowercase(), "%"));
-            add("LOWER(name) LIKE ? ESCAPE '\\'", values![pattern]);
+            add("LOWER(name) LIKE ? ESCAPE '\\'", values![search_pattern(text)]);
         }
         match (filter.kind, after) {
             (Some(_), Some(key)) => add("name > ?", values![&key.name]),

@@ -19,6 +19,17 @@ pub(crate) enum Value {
     Number(Option<i64>),
 }
 
+impl Value {
+    fn text(text: String) -> Value {
+        Value::Text(Some(storable(text)))
+    }
+}
+
+/// The text as both databases can hold it: PostgreSQL's texts have no NUL, and SQLite's functions stop at one.
+pub(crate) fn storable(text: String) -> String {
+    if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text }
+}
+
 /// The values of a statement, in the order of its placeholders.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { vec![$($crate::sql::Value::from($value)),*] };
@@ -27,37 +38,37 @@ pub(crate) use values;
 
 impl From<&str> for Value {
     fn from(text: &str) -> Value {
-        Value::Text(Some(text.to_owned()))
+        Value::text(text.to_owned())
     }
 }
 
 impl From<&String> for Value {
     fn from(text: &String) -> Value {
-        Value::Text(Some(text.clone()))
+        Value::text(text.clone())
     }
 }
 
 impl From<String> for Value {
     fn from(text: String) -> Value {
-        Value::Text(Some(text))
+        Value::text(text)
     }
 }
 
 impl From<Option<String>> for Value {
     fn from(text: Option<String>) -> Value {
-        Value::Text(text)
+        text.map_or(Value::Text(None), Value::text)
     }
 }
 
 impl From<&Option<String>> for Value {
     fn from(text: &Option<String>) -> Value {
-        Value::Text(text.clone())
+        text.clone().into()
     }
 }
 
 impl From<Option<&str>> for Value {
     fn from(text: Option<&str>) -> Value {
-        Value::Text(text.map(str::to_owned))
+        text.map(str::to_owned).into()
     }
 }
 
@@ -224,11 +235,25 @@ impl Row {
 }
 
 /// One connection to one of the two, in a transaction or not.
-pub(crate) enum AnyConnection {
+pub(crate) struct AnyConnection {
+    link: Link,
+    state: State,
+}
+
+/// What a connection is.
+pub(crate) enum Link {
     Sqlite(sqlx::pool::PoolConnection<sqlx::Sqlite>),
     SqliteWriting(sqlx::Transaction<'static, sqlx::Sqlite>),
     Postgres(sqlx::pool::PoolConnection<sqlx::Postgres>),
     PostgresWriting(sqlx::Transaction<'static, sqlx::Postgres>),
+}
+
+/// Whether every statement of a transaction was done. PostgreSQL does nothing more after one that failed, and says yes
+/// to the commit; SQLite goes on without it. Here both refuse.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Sound,
+    Failed,
 }
 
 enum Target<'c> {
@@ -250,6 +275,10 @@ macro_rules! bind_all {
 }
 
 impl AnyConnection {
+    pub(crate) fn new(link: Link) -> AnyConnection {
+        AnyConnection { link, state: State::Sound }
+    }
+
     /// All rows of a statement.
     pub(crate) async fn rows(
         &mut self,
@@ -269,14 +298,18 @@ impl AnyConnection {
     }
 
     async fn rows_of(&mut self, sql: sqlx::SqlStr, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
-        Ok(match self.target() {
-            Target::Sqlite(connection) => {
-                bind_all!(sql, values).fetch_all(connection).await?.into_iter().map(Row::sqlite).collect()
-            }
-            Target::Postgres(connection) => {
-                bind_all!(sql, values).fetch_all(connection).await?.into_iter().map(Row::postgres).collect()
-            }
-        })
+        self.check_sound()?;
+        let rows = match self.target() {
+            Target::Sqlite(connection) => bind_all!(sql, values)
+                .fetch_all(connection)
+                .await
+                .map(|rows| rows.into_iter().map(Row::sqlite).collect()),
+            Target::Postgres(connection) => bind_all!(sql, values)
+                .fetch_all(connection)
+                .await
+                .map(|rows| rows.into_iter().map(Row::postgres).collect()),
+        };
+        self.note(rows)
     }
 
     /// Does a statement and says how many rows it touched.
@@ -285,10 +318,32 @@ impl AnyConnection {
     }
 
     async fn execute_of(&mut self, sql: sqlx::SqlStr, values: Vec<Value>) -> Result<u64, StoreError> {
-        Ok(match self.target() {
-            Target::Sqlite(connection) => bind_all!(sql, values).execute(connection).await?.rows_affected(),
-            Target::Postgres(connection) => bind_all!(sql, values).execute(connection).await?.rows_affected(),
-        })
+        self.check_sound()?;
+        let done = match self.target() {
+            Target::Sqlite(connection) => {
+                bind_all!(sql, values).execute(connection).await.map(|done| done.rows_affected())
+            }
+            Target::Postgres(connection) => {
+                bind_all!(sql, values).execute(connection).await.map(|done| done.rows_affected())
+            }
+        };
+        self.note(done)
+    }
+
+    /// Refuses to go on in a transaction in which something failed.
+    fn check_sound(&self) -> Result<(), StoreError> {
+        match self.state {
+            State::Sound => Ok(()),
+            State::Failed => Err(StoreError::Spoiled),
+        }
+    }
+
+    fn note<T>(&mut self, done: Result<T, sqlx::Error>) -> Result<T, StoreError> {
+        let is_transaction = matches!(self.link, Link::SqliteWriting(_) | Link::PostgresWriting(_));
+        if done.is_err() && is_transaction {
+            self.state = State::Failed;
+        }
+        done.map_err(StoreError::from)
     }
 
     /// Inserts many rows with few statements: `INSERT INTO t (a, b) VALUES` … `suffix`.
@@ -319,29 +374,42 @@ impl AnyConnection {
 
     /// Does a statement that has no values and no result, such as `SAVEPOINT`.
     pub(crate) async fn command(&mut self, sql: &'static str) -> Result<(), StoreError> {
-        match self.target() {
-            Target::Sqlite(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop)?,
-            Target::Postgres(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop)?,
-        }
+        self.check_sound()?;
+        self.command_anyway(sql).await
+    }
+
+    /// Goes back to a savepoint, as if nothing since had been tried.
+    pub(crate) async fn roll_back_to(&mut self, sql: &'static str) -> Result<(), StoreError> {
+        self.command_anyway(sql).await?;
+        self.state = State::Sound;
         Ok(())
+    }
+
+    async fn command_anyway(&mut self, sql: &'static str) -> Result<(), StoreError> {
+        let done = match self.target() {
+            Target::Sqlite(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop),
+            Target::Postgres(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop),
+        };
+        self.note(done)
     }
 
     /// Makes a transaction true.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        match self {
-            AnyConnection::SqliteWriting(transaction) => transaction.commit().await?,
-            AnyConnection::PostgresWriting(transaction) => transaction.commit().await?,
-            AnyConnection::Sqlite(_) | AnyConnection::Postgres(_) => {}
+        self.check_sound()?;
+        match self.link {
+            Link::SqliteWriting(transaction) => transaction.commit().await?,
+            Link::PostgresWriting(transaction) => transaction.commit().await?,
+            Link::Sqlite(_) | Link::Postgres(_) => {}
         }
         Ok(())
     }
 
     fn target(&mut self) -> Target<'_> {
-        match self {
-            AnyConnection::Sqlite(connection) => Target::Sqlite(connection),
-            AnyConnection::SqliteWriting(transaction) => Target::Sqlite(transaction),
-            AnyConnection::Postgres(connection) => Target::Postgres(connection),
-            AnyConnection::PostgresWriting(transaction) => Target::Postgres(transaction),
+        match &mut self.link {
+            Link::Sqlite(connection) => Target::Sqlite(connection),
+            Link::SqliteWriting(transaction) => Target::Sqlite(transaction),
+            Link::Postgres(connection) => Target::Postgres(connection),
+            Link::PostgresWriting(transaction) => Target::Postgres(transaction),
         }
     }
 }
