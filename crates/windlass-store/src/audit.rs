@@ -5,9 +5,10 @@ use serde_json::{Value as Json, json};
 use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
 
+use crate::connection::AnyConnection;
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::sql::{AnyConnection, Row, Value, storable, values};
+use crate::sql::{Row, Value, storable, values};
 
 /// Who did something.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use sqlx::sqlite::{
 };
 use sqlx::{AssertSqlSafe, Connection as _, SqlSafeStr as _, SqliteConnection};
 
+use crate::connection::{AnyConnection, Link};
 use crate::error::StoreError;
-use crate::sql::{AnyConnection, Link};
 
 /// How long to wait for a connection or a lock before giving up: longer than any of our own transactions.
 const PATIENCE: Duration = Duration::from_secs(15);

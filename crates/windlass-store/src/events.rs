@@ -5,10 +5,11 @@ use serde_json::Value as Json;
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 
+use crate::connection::AnyConnection;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::page::{like_pattern, search_pattern};
-use crate::sql::{AnyConnection, Row, Value, values};
+use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
 /// How much an event matters.

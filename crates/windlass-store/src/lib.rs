@@ -8,6 +8,7 @@
 mod accounts;
 mod audit;
 mod check;
+mod connection;
 mod db;
 mod desired;
 mod drift;
