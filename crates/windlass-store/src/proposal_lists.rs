@@ -147,9 +147,10 @@ impl Reading {
         rows.iter_mut().map(read_proposal).collect()
     }
 
-    /// Accounts that have approved proposals.
+    /// Accounts that have proposals which are approved, or wait for something beside approval.
     pub async fn accounts_to_apply(&mut self) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT DISTINCT account_id FROM proposals WHERE status IN ('approved', 'applying')";
+        let sql = "SELECT DISTINCT account_id FROM proposals WHERE status IN ('approved', 'applying') \
+                   OR (status = 'pending_approval' AND blocked_by <> '[]')";
         let mut rows = self.connection.rows(sql, Vec::new()).await?;
         rows.iter_mut().map(Row::text).collect()
     }

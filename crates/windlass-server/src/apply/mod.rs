@@ -60,8 +60,7 @@ async fn apply_account(server: &Server, account_id: &str) -> Result<(), StoreErr
         has_applied = true;
     }
     if has_applied {
-        settle::refresh_blocked(server, account_id).await?;
         server.nudges().drift.notify_one();
     }
-    Ok(())
+    settle::refresh_blocked(server, account_id).await
 }
