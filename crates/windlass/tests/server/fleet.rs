@@ -16,7 +16,7 @@ pub(crate) fn repository_with(fleet: &str) -> WorkTree {
     work
 }
 
-/// Registers a repository under a name. It is synced on its own only at the very first.
+/// Registers a repository under a name. It is synced only when someone asks, so that a test knows every run.
 pub(crate) fn register(api: &Api, name: &str, work: &WorkTree) -> RepositoryInfo {
     api.register(fields(name, work)).unwrap()
 }
@@ -25,7 +25,7 @@ pub(crate) fn fields(name: &str, work: &WorkTree) -> RepositoryFields {
     RepositoryFields {
         name: Some(name.to_owned()),
         repo_url: Some(format!("file://{}", work.path().display())),
-        reconcile_interval_seconds: Some(86_400),
+        enabled: Some(false),
         ..RepositoryFields::default()
     }
 }

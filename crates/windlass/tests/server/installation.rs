@@ -55,6 +55,11 @@ impl Installation {
         Installation { database: Some(url), ..Installation::new() }
     }
 
+    /// The session of the first administrator.
+    pub(crate) fn token(&self) -> Option<String> {
+        self.token.borrow().clone()
+    }
+
     pub(crate) fn data(&self) -> &Path {
         &self.data
     }
@@ -158,15 +163,14 @@ pub(crate) struct Server {
 impl Server {
     /// Asks the server to stop, and expects it to end well.
     pub(crate) fn stop(mut self) {
-        signal(&self.child, "TERM");
+        signal(self.child.id(), "TERM");
         let ended = self.wait_for_end();
         assert!(ended.success(), "{ended}");
     }
 
-    /// Ends the server in the middle of whatever it does.
-    pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+    /// Someone who can end the server in the middle of whatever it does.
+    pub(crate) fn killer(&self) -> Killer {
+        Killer(self.child.id())
     }
 
     /// Waits until the server ended by itself.
@@ -186,8 +190,17 @@ impl Server {
     }
 }
 
-fn signal(child: &Child, name: &str) {
-    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status().unwrap();
+/// A process that was not waited for yet, so that its number is still its own.
+pub(crate) struct Killer(u32);
+
+impl Killer {
+    pub(crate) fn kill(self) {
+        signal(self.0, "KILL");
+    }
+}
+
+fn signal(process: u32, name: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).status().unwrap();
     assert!(sent.success());
 }
 
@@ -195,7 +208,7 @@ impl Drop for Server {
     #[expect(clippy::print_stderr, reason = "what the server said explains why the test failed")]
     fn drop(&mut self) {
         if self.is_running() {
-            signal(&self.child, "TERM");
+            signal(self.child.id(), "TERM");
             let deadline = Instant::now() + Duration::from_secs(20);
             while self.is_running() && Instant::now() < deadline {
                 std::thread::park_timeout(Duration::from_millis(5));

@@ -5,4 +5,9 @@ mod api;
 mod fleet;
 mod installation;
 
+mod batches;
+mod crashes;
+mod gate;
+mod proposals;
+mod sharing;
 mod tutorial;

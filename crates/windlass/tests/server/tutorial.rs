@@ -3,11 +3,11 @@
 use serde_json::json;
 use windlass_api::endpoint::Operation;
 use windlass_api::noun::Noun;
-use windlass_api::types::{BatchDecision, EventInfo, RepositoryInfo, Reverted, RunInfo};
+use windlass_api::types::{BatchDecision, EventInfo, RepositoryFields, RepositoryInfo, Reverted, RunInfo};
 use windlass_testkit::servers::WorkTree;
 
 use crate::api::{Api, refused};
-use crate::fleet::{TUTORIAL, register, repository_with};
+use crate::fleet::{TUTORIAL, fields, register, repository_with};
 use crate::installation::{ACCOUNT, Installation, sign_in};
 
 const NODE: &str = "edge-tokyo-01";
@@ -40,7 +40,8 @@ fn the_tutorial_from_an_empty_directory_to_a_drift_free_fleet() {
     let server = installation.serve(&["--drift-interval", "1s"]);
     let api = &server.api;
     let work = repository_with(TUTORIAL);
-    let repository = register(api, "fleet-config", &work);
+    let enabled = RepositoryFields { enabled: None, ..fields("fleet-config", &work) };
+    let repository = api.register(enabled).unwrap();
     assert_eq!(repository.status, "syncing");
     let run = api.sync(&repository.id).unwrap();
     the_run_reads_as_the_tutorial_prints_it(&run, &work);
