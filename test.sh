@@ -33,6 +33,15 @@ step "set-up"
 need cargo cargo || { echo "test.sh: install Rust first: https://rustup.rs" >&2; exit 1; }
 need cc gcc || { echo "test.sh: a C compiler is needed to link" >&2; exit 1; }
 need git git || { echo "test.sh: git is needed: tests make repositories" >&2; exit 1; }
+# Real servers for tests. Several live in sbin.
+export PATH="$PATH:/usr/sbin:/sbin"
+need pg_ctlcluster postgresql || skip "tests with PostgreSQL: it is not installed"
+need ssh openssh-client || skip "tests over ssh: ssh is not installed"
+need sshd openssh-server || skip "tests over ssh: sshd is not installed"
+need nginx nginx-light || skip "tests over https: nginx is not installed"
+need fcgiwrap fcgiwrap || skip "tests over https: fcgiwrap is not installed"
+need openssl openssl || skip "tests over https: openssl is not installed"
+need gpg gnupg || skip "tests with OpenPGP signatures: gpg is not installed"
 cargo --version
 
 step "format"

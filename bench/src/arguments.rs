@@ -1,6 +1,6 @@
 //! The command line.
 
-const USAGE: &str = "usage: windlass-bench [--json] [--runs COUNT]";
+const USAGE: &str = "usage: windlass-bench [--server] [--json] [--runs COUNT]";
 
 /// The word that makes the bench measure one process instead; see `child.rs`.
 pub(crate) const MEASURE: &str = "measure-child";
@@ -15,6 +15,8 @@ pub(crate) enum Request {
 
 /// How to run.
 pub(crate) struct Options {
+    /// Measure a server instead of the core.
+    pub(crate) server: bool,
     /// Print JSON instead of tables.
     pub(crate) json: bool,
     /// How often to measure what takes milliseconds; what takes longer is measured less often.
@@ -23,10 +25,11 @@ pub(crate) struct Options {
 
 impl Request {
     pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Request, String> {
-        let mut options = Options { json: false, runs: 15 };
+        let mut options = Options { server: false, json: false, runs: 15 };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 MEASURE => return Ok(Request::Measure(arguments.collect())),
+                "--server" => options.server = true,
                 "--json" => options.json = true,
                 "--runs" => {
                     let count = arguments.next().and_then(|count| count.parse().ok());

@@ -1,5 +1,6 @@
 //! How long reading, checking and planning fleets takes, how it grows with their size, and how that compares with
-//! merely loading the same YAML elsewhere. Prints; judges nothing. See README.md.
+//! merely loading the same YAML elsewhere; and, with `--server`, how long a server takes. Prints; judges nothing. See
+//! README.md.
 
 mod arguments;
 mod binary;
@@ -9,6 +10,7 @@ mod loaders;
 mod processes;
 mod report;
 mod sample;
+mod server;
 mod stages;
 mod table;
 mod view;
@@ -40,6 +42,15 @@ fn main() -> ExitCode {
 fn run(options: &arguments::Options) -> Outcome<()> {
     if cfg!(debug_assertions) {
         say("this is not a release build: run with `cargo run --release -p windlass-bench`");
+    }
+    if options.server {
+        let report = server::measure()?;
+        let text = match options.json {
+            true => serde_json::to_string_pretty(&report)?,
+            false => report.text(),
+        };
+        writeln!(io::stdout().lock(), "{text}")?;
+        return Ok(());
     }
     let report = Report::measure(options.runs)?;
     let text = match options.json {

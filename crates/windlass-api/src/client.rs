@@ -57,6 +57,7 @@ pub struct Call<'c> {
     url: url::Url,
     headers: HeaderMap,
     body: Option<serde_json::Value>,
+    patience: Option<Duration>,
 }
 
 impl Client {
@@ -94,7 +95,14 @@ impl Client {
                 };
             }
         }
-        Call { client: self, method: endpoint.method, url, headers: HeaderMap::new(), body: None }
+        Call {
+            client: self,
+            method: endpoint.method,
+            url,
+            headers: HeaderMap::new(),
+            body: None,
+            patience: None,
+        }
     }
 }
 
@@ -127,6 +135,12 @@ impl Call<'_> {
         self
     }
 
+    /// Lets the answer take as long as this: for a stream, which has no end of its own.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
+    }
+
     /// Calls, and reads the answer.
     pub async fn send<T: DeserializeOwned>(self) -> Result<T, ClientError> {
         let text = self.send_text().await?;
@@ -155,6 +169,9 @@ impl Call<'_> {
         }
         if let Some(body) = &self.body {
             request = request.json(body);
+        }
+        if let Some(patience) = self.patience {
+            request = request.timeout(patience);
         }
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();

@@ -15,6 +15,7 @@ mod http;
 mod loops;
 mod offer;
 mod payload;
+mod regate;
 mod server;
 mod start;
 mod sync;

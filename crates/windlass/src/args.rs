@@ -1,6 +1,11 @@
 //! The command line: every option with its help text. Completions, man pages and the reference come from here.
 
+pub(crate) mod access;
+pub(crate) mod gitops;
 pub(crate) mod operate;
+pub(crate) mod repository;
+pub(crate) mod resource;
+pub(crate) mod server;
 
 use std::path::PathBuf;
 
@@ -10,7 +15,8 @@ use clap_complete::Shell;
 /// GitOps for whole fleets: machines, the SD-WAN between them and Kubernetes clusters.
 ///
 /// Windlass reads fleet.yaml, checks it, compares it with another state and shows what would change, in order and with
-/// reasons.
+/// reasons. With a server, it proposes those changes, applies what people approve and tells what drifted: begin with
+/// `windlass login`.
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -20,14 +26,18 @@ pub(crate) struct Arguments {
     /// When to use colour.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
+
+    #[command(flatten)]
+    pub(crate) server: server::RootServerOptions,
 }
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0   fine; for `plan`: nothing to do
-  1   problems were found
-  2   `plan`: there are changes
-  64  the command line was wrong";
+  0   fine; for `plan` and `drift`: nothing to do
+  1   problems were found, or the server refused
+  2   `plan` and `drift`: there are changes
+  64  the command line was wrong
+  69  the server could not be reached, or you are not signed in";
 
 /// When to use colour. `NO_COLOR` and `CLICOLOR_FORCE` are honoured by `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -73,6 +83,8 @@ pub(crate) enum Command {
     Schema,
     /// Explain a kind, a field or a problem code.
     Explain(ExplainOptions),
+    #[command(flatten)]
+    Remote(server::RemoteCommand),
     /// Print shell completions.
     Completions(CompletionsOptions),
     /// Write man pages.

@@ -1,4 +1,4 @@
-//! `windlass`: checks and plans fleets on the command line.
+//! `windlass`: checks and plans fleets on the command line, and asks a server.
 //!
 //! This file only wires: arguments → command → exit code. Commands decide nothing themselves (the core does) and
 //! print nothing themselves (views do).
@@ -27,20 +27,26 @@ fn main() -> ExitCode {
     };
     arguments.color.apply();
     let terminal = Terminal::detect();
-    match run(arguments.command, &terminal) {
+    match run(arguments, &terminal) {
         Ok(exit) => exit.into(),
         Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             Exit::Fine.into()
         }
         Err(error) => {
             view::error(&error);
-            Exit::Problems.into()
+            error.exit().into()
         }
     }
 }
 
-fn run(command: Command, terminal: &Terminal) -> Result<Exit, CommandError> {
+fn run(arguments: Arguments, terminal: &Terminal) -> Result<Exit, CommandError> {
+    let (root, command) = (arguments.server, arguments.command);
     match command {
+        Command::Remote(command) => commands::remote::run(command, root, terminal),
+        _ if root.is_given() => {
+            let help = "leave --server, --token, --account and --output away before it";
+            Err(CommandError::usage("this command asks no server", help))
+        }
         Command::Demo(options) => commands::demo::run(&options),
         Command::Serve(options) => commands::serve::run(&options),
         Command::Backup(options) => commands::operate::backup(&options),

@@ -23,7 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("windlass", &["windlass-api", "windlass-core", "windlass-server", "windlass-source", "windlass-store"]),
     ("windlass-testkit", &["windlass-core"]),
-    ("windlass-bench", &["windlass-core", "windlass-source", "windlass-testkit"]),
+    ("windlass-bench", &["windlass-api", "windlass-core", "windlass-testkit"]),
 ];
 
 fn metadata() -> Value {

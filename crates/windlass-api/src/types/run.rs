@@ -28,7 +28,7 @@ pub struct RunInfo {
     pub stage: String,
     /// What it or its proposals wait for, for people.
     pub waiting_for: Vec<String>,
-    /// `schedule`, `request` or `webhook`.
+    /// `schedule`, `request`, `webhook` or `revert`.
     pub trigger: String,
     /// Who asked for it.
     pub requested_by: Option<String>,

@@ -19,6 +19,7 @@ pub(crate) use edit::{Added, Edit, Emptied, Step, Within, edit};
 pub use format::format;
 pub use scalar::Scalar;
 pub use tree::{Content, Entries, Items, NodeRef, Style, Tree};
+pub use write::write;
 pub(crate) use write::{Fresh, block};
 
 /// A file may hold 1 MiB: more is binary data by accident, and the limit bounds the work one file can cause.

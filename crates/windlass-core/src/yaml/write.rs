@@ -65,6 +65,13 @@ pub(super) enum Quotes {
     Double,
 }
 
+/// A value as a document of its own.
+pub fn write(value: Value) -> String {
+    let mut text = block(&Fresh::from(value), 0);
+    text.push('\n');
+    text
+}
+
 /// A value on one line.
 pub(super) fn flow(fresh: &Fresh) -> String {
     match fresh {
@@ -186,8 +193,12 @@ fn is_plain(text: &str) -> bool {
         && matches!(Scalar::of_plain(text), Scalar::Text(_))
 }
 
+/// Whether a character may stand as it is: not one that is invisible, reorders what is around it or breaks lines.
 fn is_shown(c: char) -> bool {
-    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    let is_mark = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !c.is_control()
+        && !is_mark
+        && !matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn double_quoted(text: &str) -> String {
@@ -201,6 +212,7 @@ fn double_quoted(text: &str) -> String {
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
             c if is_shown(c) => quoted.push(c),
+            c if u32::from(c) > 0xffff => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
             c => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
         }
     }
@@ -261,6 +273,14 @@ mod tests {
                 prop_assert_eq!(read(&text), Some(value.clone()), "{}", text);
             }
         }
+    }
+
+    #[test]
+    fn marks_that_hide_or_reorder_text_are_escaped_and_read_back() {
+        let value = json!({ "a": "x\u{202e}y\nz\u{200b}", "b": "\u{e0041}" });
+        let text = write(value.clone());
+        assert_eq!(text, "a: \"x\\u202ey\\nz\\u200b\"\nb: \"\\U000e0041\"\n");
+        assert_eq!(read(&text), Some(value));
     }
 
     #[test]

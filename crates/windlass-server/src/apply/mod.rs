@@ -8,7 +8,9 @@ mod choose;
 mod make;
 mod settle;
 
-use windlass_store::StoreError;
+use std::time::Duration;
+
+use windlass_store::{Lease, StoreError};
 
 pub(crate) use settle::settle_runs_of;
 
@@ -19,6 +21,9 @@ use crate::server::Server;
 
 /// Resources of one commit: enough to make one disk flush cheap for each, few enough to let others write in between.
 const GROUP: usize = 100;
+
+/// Longer than a group takes.
+const LEASE: Duration = Duration::from_secs(30);
 
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Server) {
@@ -45,10 +50,26 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Applies group after group until nothing more can be applied.
+/// Applies what can be applied in one account.
 async fn apply_account(server: &Server, account_id: &str) -> Result<(), StoreError> {
+    // The lease saves another replica the work. What keeps it safe is that an account's writes queue up, and that each
+    // step checks the state it starts from.
+    let name = format!("apply:{account_id}");
+    let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
+        return Ok(());
+    };
+    let applied = apply_groups(server, account_id, &lease).await;
+    server.store().lease_release(&lease).await?;
+    applied
+}
+
+/// Applies group after group until nothing more can be applied.
+async fn apply_groups(server: &Server, account_id: &str, lease: &Lease) -> Result<(), StoreError> {
     let mut has_applied = false;
     while !server.is_stopping() {
+        if !server.store().lease_renew(lease, now(), LEASE).await? {
+            break;
+        }
         let chosen = choose::choose(server, account_id, GROUP, now()).await?;
         crash_point("apply.chosen");
         if chosen.is_empty() {

@@ -11,6 +11,7 @@ use super::error::HttpError;
 use super::request::{Answer, Body, IfMatch, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::regate::regate;
 use crate::server::Server;
 use crate::tell;
 
@@ -56,8 +57,9 @@ pub(super) async fn replace(
             now,
         )
     });
-    server.commit(writing).await?;
     // What waited for approval may pass by itself now.
+    regate(&mut writing, now).await?;
+    server.commit(writing).await?;
     server.nudges().apply.notify_one();
     let version = account.policy_version + 1;
     tagged(ok(&PolicyInfo { policy: policy.to_json(), version }), version)

@@ -15,6 +15,7 @@ use super::repository_fields::{change_repository, info, new_repository};
 use super::request::{Answer, Body, IfMatch, created, done, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::regate::regate;
 use crate::server::Server;
 use crate::sync::{FetchPlan, SyncRequest, load_credential, queue_run};
 use crate::{apply, tell};
@@ -126,9 +127,12 @@ pub(super) async fn change(
         writing.repository_unread(&repository.id).await?;
     }
     record(&mut writing, &who, "repository.change", &repository, shown(&repository), now);
+    // Its proposals may need no approval any more.
+    regate(&mut writing, now).await?;
     let stored = find(&mut writing, &who, &repository.id).await?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
+    server.nudges().apply.notify_one();
     tagged(ok(&answer(&stored)), stored.version)
 }
 

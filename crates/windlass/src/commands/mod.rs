@@ -1,14 +1,38 @@
-//! One file per verb: load, ask the core, hand the answer to a view.
+//! One file per verb or noun: load or ask, let the core or the server decide, hand the answer to a view.
 
+mod access;
+mod apply;
 pub(crate) mod completions;
+mod confirm;
+mod credentials;
 pub(crate) mod demo;
+mod describe;
+mod drift;
+mod edit;
+mod events;
 pub(crate) mod explain;
+mod export;
+mod find;
 pub(crate) mod fmt;
+mod get;
+mod input;
 mod load;
+mod login;
 pub(crate) mod man;
 pub(crate) mod operate;
 pub(crate) mod plan;
+mod policy;
+mod proposal;
 pub(crate) mod reference;
+mod refusal;
+pub(crate) mod remote;
+mod repo;
+mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
+mod set;
+mod status;
+mod stream;
+mod sync;
+mod user;
 pub(crate) mod validate;

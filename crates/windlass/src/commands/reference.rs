@@ -28,14 +28,26 @@ pub(crate) fn run(options: &ReferenceOptions) -> Result<Exit, CommandError> {
 fn command_page() -> String {
     let mut command = Arguments::command().term_width(100);
     command.build();
-    let mut page = String::from("# Command line\n\nGenerated from the program's own help.\n");
+    let mut page = String::from(
+        "# Command line\n\nGenerated from the program's own help. Commands that ask a server also take `--server`, \
+         `--token`,\n`--account`, `--output` and `--color`, which stand here only once, for `windlass` itself.\n",
+    );
     write_command(&mut page, &mut command);
     page
 }
 
+/// Commands that ask a server share their options; told once, they do not bury what is a command's own.
+fn without_shared(command: &Command) -> Command {
+    let asks_a_server = command.get_arguments().any(|argument| argument.get_id() == "output");
+    command.clone().mut_args(|argument| match asks_a_server && argument.is_global_set() {
+        true => argument.hide(true),
+        false => argument,
+    })
+}
+
 fn write_command(page: &mut String, command: &mut Command) {
     let name = command.get_bin_name().unwrap_or("windlass").to_owned();
-    let help = command.render_long_help().to_string();
+    let help = without_shared(command).render_long_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim());
     let shown =

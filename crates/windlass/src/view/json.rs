@@ -16,6 +16,14 @@ pub(crate) fn document(value: &impl Serialize) -> io::Result<()> {
     out.flush()
 }
 
+/// Prints one of many documents, on one line.
+pub(crate) fn line(value: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string(value)?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", escape(&text))?;
+    out.flush()
+}
+
 /// Escapes what JSON may hold as it is and a terminal may not. Outside of texts JSON has none of these characters.
 struct Escaping<W> {
     out: W,

@@ -1,17 +1,29 @@
 //! Everything that is printed, and nothing that is decided.
 //!
-//! All text that came from a repository goes through [`clean`] before it reaches a terminal.
+//! All text that came from a repository or a server goes through [`clean`] before it reaches a terminal.
 
+pub(crate) mod access;
+pub(crate) mod drift;
+pub(crate) mod event;
 pub(crate) mod explain;
 pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod json;
 pub(crate) mod markdown;
+pub(crate) mod progress;
+pub(crate) mod proposal;
+pub(crate) mod repository;
+pub(crate) mod resource;
+pub(crate) mod run;
 pub(crate) mod sarif;
+pub(crate) mod table;
+mod time;
 mod value;
+pub(crate) mod yaml;
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
+use windlass_api::types::ErrorBody;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::digest::Digest;
 use windlass_core::manifest::ProviderConfig;
@@ -23,6 +35,7 @@ use crate::exit::CommandError;
 const DEFAULT_WIDTH: usize = 100;
 
 /// What is known about where output goes.
+#[derive(Clone, Copy)]
 pub(crate) struct Terminal {
     /// Columns.
     pub(crate) width: usize,
@@ -66,15 +79,51 @@ pub(crate) fn error(error: &CommandError) {
         CommandError::Output(error) => {
             writeln!(err, "{style}error{style:#}: could not write the output: {error}")
         }
-        CommandError::Told { message, help } => {
+        CommandError::Told { message, help }
+        | CommandError::Usage { message, help }
+        | CommandError::NoServer { message, help } => {
             writeln!(err, "{style}error{style:#}: {}\n  help: {}", clean(message), clean(help))
         }
+        CommandError::Refused(body) => refusal(&mut err, body, ""),
     };
+}
+
+/// Writes what a server refused and why, like problems of a file.
+fn refusal(out: &mut impl io::Write, body: &ErrorBody, indent: &str) -> io::Result<()> {
+    let style = anstyle::AnsiColor::Red.on_default().bold();
+    writeln!(out, "{indent}{style}error[{}]{style:#}: {}", clean(&body.code), clean(&body.message))?;
+    for detail in &body.details {
+        let place = if detail.path.is_empty() { String::new() } else { format!("{}: ", clean(&detail.path)) };
+        writeln!(out, "{indent}  - {place}{} [{}]", clean(&detail.message), clean(&detail.code))?;
+        if !detail.help.is_empty() {
+            writeln!(out, "{indent}      help: {}", clean(&detail.help))?;
+        }
+    }
+    if !body.help.is_empty() {
+        writeln!(out, "{indent}  help: {}", clean(&body.help))?;
+    }
+    if !body.request_id.is_empty() {
+        writeln!(out, "{indent}  request: {}", clean(&body.request_id))?;
+    }
+    Ok(())
+}
+
+/// Prints one line beside the answer: what was done, or what to try next.
+pub(crate) fn note(text: &str) -> io::Result<()> {
+    writeln!(anstream::stderr(), "{}", clean(text))
 }
 
 /// Prints one line.
 pub(crate) fn line(text: &str) -> io::Result<()> {
     writeln!(anstream::stdout(), "{}", clean(text))
+}
+
+/// Prints a document of a server: as it is into a file or pipe, made safe on a terminal.
+pub(crate) fn document(document: &str) -> io::Result<()> {
+    match io::stdout().is_terminal() {
+        true => text(&clean(document)),
+        false => text(document),
+    }
 }
 
 /// Prints text that is the product itself, as it is.
@@ -102,6 +151,27 @@ fn is_unsafe(c: char) -> bool {
     let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let invisible = matches!(c, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
     (c.is_control() && !matches!(c, '\n' | '\t')) || reorders || invisible
+}
+
+/// The end of an id: ids of the same moment begin alike. Commands take it in place of the whole.
+fn short(id: &str) -> String {
+    let length = id.chars().count();
+    clean(&id.chars().skip(length.saturating_sub(8)).collect::<String>())
+}
+
+/// The beginning of a commit id, as git shortens it.
+fn short_commit(id: &str) -> String {
+    clean(&id.chars().take(10).collect::<String>())
+}
+
+/// Lines of `name  value`, the names in one column; those without a value are left out.
+fn facts(out: &mut impl io::Write, facts: &[(&str, String)]) -> io::Result<()> {
+    let told = || facts.iter().filter(|(_, value)| !value.is_empty());
+    let width = told().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, value) in told() {
+        writeln!(out, "  {name:width$}  {}", clean(value))?;
+    }
+    Ok(())
 }
 
 /// `1 change`, `2 changes`.

@@ -1,0 +1,146 @@
+//! A server of the bench's own, and repositories for it.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use windlass_api::client::Client;
+use windlass_api::endpoint::Operation;
+use windlass_core::redacted::Redacted;
+use windlass_testkit::fleet::{ACCOUNT, FleetText};
+
+use crate::Outcome;
+
+/// A running server.
+pub(super) struct Fixture {
+    pub(super) client: Client,
+    root: TempDir,
+    child: Child,
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Fixture {
+    /// Starts one that opens so many proposals at once.
+    pub(super) async fn start(cap: usize) -> Outcome<Fixture> {
+        let root = tempfile::tempdir()?;
+        let mut child = Command::new(crate::binary::windlass()?)
+            .args(["serve", "--listen", "127.0.0.1:0", "--allow-insecure-git", "--log", "error"])
+            .args(["--first-account", ACCOUNT, "--max-proposals-per-tick", &cap.to_string(), "--data-dir"])
+            .arg(root.path().join("data"))
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
+        let (mut server, mut password) = (None, None);
+        while server.is_none() || password.is_none() {
+            let line = lines.next().ok_or("the server ended")??;
+            if let Some(address) = line.strip_prefix("Windlass listens on ") {
+                server = Some(address.to_owned());
+            }
+            if let Some(secret) = line.trim().strip_prefix("password  ") {
+                password = Some(secret.to_owned());
+            }
+        }
+        let client = sign_in(&server.unwrap_or_default(), &password.unwrap_or_default()).await?;
+        Ok(Fixture { client, root, child })
+    }
+
+    /// Registers a repository and waits for its first sync.
+    pub(super) async fn register(&self, repo: &Repo, auto_apply: bool) -> Outcome<Value> {
+        let body = json!({"gitops_repository": {
+            "name": repo.name, "repo_url": format!("file://{}", repo.directory.display()),
+            "auto_apply": auto_apply, "reconcile_interval_seconds": 86400,
+        }});
+        let _: Value = self.client.call(Operation::RepositoryCreate, &[]).body(&body).send().await?;
+        self.sync(repo).await
+    }
+
+    /// Syncs a repository and waits.
+    pub(super) async fn sync(&self, repo: &Repo) -> Outcome<Value> {
+        let call = self.client.call(Operation::RepositorySync, &[&repo.name]).query("wait", "60");
+        let answer: Value = call.body(&json!({})).send().await?;
+        Ok(answer["sync_run"].clone())
+    }
+
+    /// Waits until a run has a status.
+    pub(super) async fn until(&self, run_id: &str, status: &str) -> Outcome<()> {
+        for _ in 0..6_000 {
+            let runs: Value = self.client.call(Operation::RunList, &[]).query("limit", "20").send().await?;
+            let runs = runs["sync_runs"].as_array().cloned().unwrap_or_default();
+            if runs.iter().any(|run| run["id"] == run_id && run["status"] == status) {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Err(format!("the run {run_id} never was {status}").into())
+    }
+
+    /// Resident memory of the server, as the kernel counts it.
+    pub(super) fn resident_kib(&self) -> Outcome<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line =
+            status.lines().find(|line| line.starts_with("VmRSS:")).ok_or("the kernel does not tell")?;
+        Ok(line.split_whitespace().nth(1).ok_or("the kernel does not tell")?.parse()?)
+    }
+
+    pub(super) async fn stop(self) -> Outcome<()> {
+        drop(self);
+        Ok(())
+    }
+}
+
+async fn sign_in(server: &str, once: &str) -> Outcome<Client> {
+    let password = format!("bench-{once}");
+    let body = |password: &str| json!({"email": "admin@localhost", "password": password});
+    let nobody = Client::new(server, None)?;
+    let first: Value = nobody.call(Operation::Login, &[]).body(&body(once)).send().await?;
+    let token = |session: &Value| session["token"].as_str().map(|token| Redacted::new(token.to_owned()));
+    let change = json!({"current_password": once, "new_password": password});
+    Client::new(server, token(&first))?.call(Operation::Password, &[]).body(&change).send_text().await?;
+    let session: Value = nobody.call(Operation::Login, &[]).body(&body(&password)).send().await?;
+    Ok(Client::new(server, token(&session))?)
+}
+
+/// A git repository.
+pub(super) struct Repo {
+    pub(super) name: String,
+    directory: PathBuf,
+}
+
+impl Repo {
+    pub(super) fn new(fixture: &Fixture, name: &str) -> Outcome<Repo> {
+        let directory = fixture.root.path().join(name);
+        std::fs::create_dir_all(&directory)?;
+        git(&directory, &["init", "--quiet", "--initial-branch=main"])?;
+        Ok(Repo { name: name.to_owned(), directory })
+    }
+
+    /// Commits files.
+    pub(super) fn commit(&self, files: &[FleetText]) -> Outcome<()> {
+        for file in files {
+            let path = self.directory.join(&file.path);
+            std::fs::create_dir_all(path.parent().unwrap_or(&self.directory))?;
+            std::fs::write(path, &file.text)?;
+        }
+        git(&self.directory, &["add", "--all"])?;
+        git(&self.directory, &["commit", "--quiet", "--message=next"])
+    }
+}
+
+fn git(directory: &Path, arguments: &[&str]) -> Outcome<()> {
+    let status = Command::new("git")
+        .args(["-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .current_dir(directory)
+        .status()?;
+    if status.success() { Ok(()) } else { Err(format!("git {arguments:?} failed").into()) }
+}

@@ -1,0 +1,179 @@
+//! How long the server takes: syncing, applying, listing, answering under load; and how much memory it needs.
+
+mod fixture;
+mod load;
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::noun::Noun;
+use windlass_testkit::fleet::{self, Edition, Form, LARGEST_FILE_NODES};
+
+use crate::sample::Sample;
+use crate::table::Table;
+use crate::{Outcome, say};
+use fixture::{Fixture, Repo};
+
+/// Proposals approved and applied at once.
+const APPLIED: usize = 1_000;
+
+/// Resources for list pages and load.
+const LISTED: usize = 50_000;
+
+/// One figure.
+#[derive(Debug, Serialize)]
+pub(crate) struct Figure {
+    what: &'static str,
+    ms: f64,
+    note: String,
+}
+
+/// Everything measured of the server.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ServerReport {
+    figures: Vec<Figure>,
+    memory_kib: Vec<(String, u64)>,
+}
+
+impl ServerReport {
+    fn add(&mut self, what: &'static str, time: Duration, note: impl Into<String>) {
+        self.figures.push(Figure { what, ms: time.as_secs_f64() * 1000.0, note: note.into() });
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let mut times = Table::new(&["what", "ms", "note"]);
+        for figure in &self.figures {
+            times.row(vec![figure.what.to_owned(), format!("{:.1}", figure.ms), figure.note.clone()]);
+        }
+        let mut memory = Table::new(&["resident memory", "MiB"]);
+        for (when, kib) in &self.memory_kib {
+            memory.row(vec![when.clone(), format!("{:.1}", *kib as f64 / 1024.0)]);
+        }
+        format!("{}\n{}", times.text(), memory.text())
+    }
+}
+
+/// Measures a server on the embedded database.
+pub(crate) fn measure() -> Outcome<ServerReport> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let mut report = ServerReport::default();
+        syncs(&mut report).await?;
+        applies(&mut report).await?;
+        lists(&mut report).await?;
+        Ok(report)
+    })
+}
+
+async fn syncs(report: &mut ServerReport) -> Outcome<()> {
+    say("syncs of 8,000 nodes");
+    let fixture = Fixture::start(25).await?;
+    report.memory_kib.push(("at rest, empty".to_owned(), fixture.resident_kib()?));
+    let repo = Repo::new(&fixture, "fleet")?;
+    repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, Form::List, Edition::Previous)])?;
+    let run = fixture.register(&repo, false).await?;
+    report.add("sync, 8,000 nodes, cold", took(&run)?, "fetch, read, compare, store 11,221, propose 25");
+    let mut unchanged = Vec::new();
+    for _ in 0..15 {
+        unchanged.push(took(&fixture.sync(&repo).await?)?);
+    }
+    report.add("sync, unchanged", best(&unchanged), format!("median {:.1}", Sample::of(unchanged).median_ms));
+    repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, Form::List, Edition::Current)])?;
+    let run = fixture.sync(&repo).await?;
+    report.add(
+        "sync, one node in a hundred changed",
+        took(&run)?,
+        "fetch one commit, read, compare, store what changed",
+    );
+    report.memory_kib.push(("after syncs of 8,000 nodes".to_owned(), fixture.resident_kib()?));
+    fixture.stop().await
+}
+
+fn best(times: &[Duration]) -> Duration {
+    times.iter().min().copied().unwrap_or_default()
+}
+
+/// From the beginning to the end of a run, by the server's own clock.
+fn took(run: &Value) -> Outcome<Duration> {
+    if run["status"] == "failed" {
+        return Err(format!("the run failed: {}", run["error"]).into());
+    }
+    let moment = |name: &str| run[name].as_str().and_then(windlass_core::time::Timestamp::parse);
+    match (moment("started_at"), moment("completed_at")) {
+        (Some(begun), Some(ended)) => Ok(ended.since(begun)),
+        _ => Err("the run did not end in time".into()),
+    }
+}
+
+async fn applies(report: &mut ServerReport) -> Outcome<()> {
+    say("applying 1,000 proposals");
+    let fixture = Fixture::start(APPLIED).await?;
+    let repo = Repo::new(&fixture, "fleet")?;
+    repo.commit(&fleet::spread(APPLIED, Form::List, Edition::Current))?;
+    let run = fixture.register(&repo, false).await?;
+    let run_id = run["id"].as_str().ok_or("the run has no id")?.to_owned();
+    let begun = Instant::now();
+    let body = json!({"decision": "approve", "approval_request_id": run_id});
+    let approved: Value = fixture.client.call(Operation::ProposalBatch, &[]).body(&body).send().await?;
+    report.add(
+        "approve 1,000 in one request",
+        begun.elapsed(),
+        format!("{} done, each on the record", approved["done"]),
+    );
+    fixture.until(&run_id, "applied").await?;
+    report.add("approve and apply 1,000", begun.elapsed(), "until the run says applied");
+    fixture.stop().await
+}
+
+async fn lists(report: &mut ServerReport) -> Outcome<()> {
+    say("50,000 resources: sync, apply, lists, load");
+    let fixture = Fixture::start(100_000).await?;
+    let repo = Repo::new(&fixture, "fleet")?;
+    repo.commit(&fleet::spread(LISTED, Form::List, Edition::Current))?;
+    let begun = Instant::now();
+    let run = fixture.register(&repo, true).await?;
+    report.add("sync of 50,000, all proposed at once", took(&run)?, "auto_apply, no cap");
+    fixture.until(run["id"].as_str().ok_or("the run has no id")?, "applied").await?;
+    report.add("sync and apply 50,000", begun.elapsed(), "until the run says applied");
+    let mut pages = Vec::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..200 {
+        let begun = Instant::now();
+        let page: Value = fixture
+            .client
+            .call(Operation::Resource(Noun::Node, Verb::List), &[])
+            .query("limit", "100")
+            .query_if("cursor", cursor.as_deref())
+            .send()
+            .await?;
+        pages.push(begun.elapsed());
+        cursor = page["meta"]["next_cursor"].as_str().map(str::to_owned);
+    }
+    report.add("list page of 100 nodes, median", load::percentile(&pages, 50), "200 pages by cursor");
+    report.add("list page of 100 nodes, 95th percentile", load::percentile(&pages, 95), "");
+    let mut searches = Vec::new();
+    for number in 0..50 {
+        let begun = Instant::now();
+        let call = fixture.client.call(Operation::Resource(Noun::Node, Verb::List), &[]);
+        let _: Value = call.query("q", format!("{number}7")).send().await?;
+        searches.push(begun.elapsed());
+    }
+    report.add(
+        "search by part of a name, 95th percentile",
+        load::percentile(&searches, 95),
+        "among all nodes",
+    );
+    let mut unchanged = Vec::new();
+    for _ in 0..5 {
+        unchanged.push(took(&fixture.sync(&repo).await?)?);
+    }
+    report.add("sync of 50,000, unchanged", best(&unchanged), "");
+    let calls = load::run(&fixture.client, 8, 500).await?;
+    let each = format!("{} calls by 8 at once: lists, single resources, status, runs", calls.len());
+    report.add("API call under load, median", load::percentile(&calls, 50), each);
+    report.add("API call under load, 95th percentile", load::percentile(&calls, 95), "");
+    report.memory_kib.push(("with 50,000 resources, after all this".to_owned(), fixture.resident_kib()?));
+    fixture.stop().await
+}

@@ -1,0 +1,170 @@
+//! Signing in, people, tokens, accounts, the policy and the audit log.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use windlass_api::permission::{Permission, Role};
+
+use super::gitops::Paging;
+
+#[derive(Args, Debug)]
+pub(crate) struct NoOptions {}
+
+#[derive(Args, Debug)]
+pub(crate) struct LoginOptions {
+    /// The server's address, for example http://127.0.0.1:3000.
+    #[arg(value_name = "URL")]
+    pub(crate) url: Option<String>,
+
+    /// Your e-mail address. Asked for when left out.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) email: Option<String>,
+
+    /// Read the password from standard input. If it is a one-time password, a second line is the new one.
+    #[arg(long)]
+    pub(crate) password_stdin: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct HaltOptions {
+    /// Why, for those who wonder why nothing happens.
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
+    pub(crate) reason: String,
+
+    /// Do not ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Print the approval policy as YAML, ready to be edited and set.
+    Show,
+    /// Replace the approval policy.
+    Set {
+        /// The policy, YAML or JSON; `-` for standard input.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Check a policy without a server and tell every problem.
+    Check {
+        /// The policy, YAML or JSON; `-` for standard input.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// List entries, newest first.
+    List {
+        /// Only what was done to this, for example `node/edge-tokyo-01` or `repository/fleet`.
+        #[arg(long, value_name = "KIND/NAME")]
+        target: Option<String>,
+
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Check every entry against its hash. Exits with 1 if the log was tampered with.
+    ///
+    /// Keep the printed hash of the last entry elsewhere: it tells whether a log was cut short.
+    Verify,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make an API token and print its secret, this once.
+    Create {
+        /// What it is for.
+        name: String,
+
+        /// What it may do, for example `system.gitops.sync`. May be given more than once. Left out: read.
+        #[arg(long = "permission", value_name = "PERMISSION", value_parser = parse_permission)]
+        permissions: Vec<Permission>,
+
+        /// Days until it ends, 1 to 365.
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=365))]
+        days: Option<u32>,
+    },
+    /// List API tokens.
+    List,
+    /// Take an API token back.
+    Revoke {
+        /// Its id or name.
+        #[arg(value_name = "ID|NAME")]
+        which: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UserCommand {
+    /// Add someone to the account and print their one-time password.
+    Add {
+        /// Their e-mail address.
+        email: String,
+
+        /// Their name.
+        #[arg(long, default_value = "", hide_default_value = true)]
+        name: String,
+
+        /// What they may do: viewer, operator, approver or admin.
+        #[arg(long, default_value = "viewer", value_parser = parse_role)]
+        role: Role,
+    },
+    /// List the people of the account.
+    List,
+    /// Change what someone may do.
+    SetRole {
+        /// Who, by e-mail address.
+        email: String,
+
+        /// What they may do: viewer, operator, approver or admin.
+        #[arg(value_parser = parse_role)]
+        role: Role,
+    },
+    /// Let someone in no longer.
+    Disable {
+        /// Who, by e-mail address.
+        email: String,
+    },
+    /// Let someone in again.
+    Enable {
+        /// Who, by e-mail address.
+        email: String,
+    },
+    /// Give someone a new one-time password.
+    ResetPassword {
+        /// Who, by e-mail address.
+        email: String,
+    },
+    /// Take someone out of the account.
+    Remove {
+        /// Who, by e-mail address.
+        email: String,
+
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AccountCommand {
+    /// List every account of the installation.
+    List,
+    /// Make an account; you become its admin.
+    Create {
+        /// Its name: letters, digits, `.`, `_` and `-`.
+        name: String,
+    },
+}
+
+fn parse_permission(text: &str) -> Result<Permission, String> {
+    let known = || Permission::ALL.iter().map(|permission| permission.slug()).collect::<Vec<_>>().join(", ");
+    Permission::from_slug(text).ok_or_else(|| format!("there is {}", known()))
+}
+
+fn parse_role(text: &str) -> Result<Role, String> {
+    let known = || Role::ALL.iter().map(|role| role.slug()).collect::<Vec<_>>().join(", ");
+    Role::from_slug(text).ok_or_else(|| format!("there is {}", known()))
+}

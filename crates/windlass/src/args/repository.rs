@@ -1,0 +1,141 @@
+//! `windlass repo`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Subcommand};
+use windlass_core::shape::TextValue as _;
+use windlass_core::value::Timeout;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RepoCommand {
+    /// Register a repository and sync it for the first time.
+    Add {
+        /// Its name, unique in the account.
+        name: String,
+
+        /// Where it is: https://…, ssh://… or git@host:path, without credentials.
+        url: String,
+
+        #[command(flatten)]
+        settings: Box<RepoSettings>,
+
+        /// Register it switched off: it is synced only when asked to.
+        #[arg(long)]
+        disabled: bool,
+
+        /// Do not wait for the first sync.
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// List repositories and how their last sync went.
+    List,
+    /// Show one repository.
+    Show {
+        /// Its name or id.
+        repo: String,
+    },
+    /// Test the connection to a repository step by step. Exits with 1 if a step failed.
+    Test {
+        /// A registered repository, by name or id.
+        #[arg(required_unless_present = "url", conflicts_with = "url")]
+        repo: Option<String>,
+
+        /// The address of one that is not registered; nothing is stored.
+        #[arg(long)]
+        url: Option<String>,
+
+        #[command(flatten)]
+        settings: Box<RepoSettings>,
+    },
+    /// Change a repository. What is left out stays as it is; an empty text takes an optional setting away.
+    Set {
+        /// Its name or id.
+        repo: String,
+
+        /// Its new name.
+        #[arg(long)]
+        name: Option<String>,
+
+        /// Its new address.
+        #[arg(long)]
+        url: Option<String>,
+
+        #[command(flatten)]
+        settings: Box<RepoSettings>,
+
+        /// Whether it is synced on its own.
+        #[arg(long, action = ArgAction::Set, value_name = "true|false")]
+        enabled: Option<bool>,
+    },
+    /// Remove a repository. What it owned stays as it is, owned by nobody.
+    Remove {
+        /// Its name or id.
+        repo: String,
+
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Move a repository to another account. Its fleet.yaml must name the new account first.
+    Move {
+        /// Its name or id.
+        repo: String,
+
+        /// The new account, by name or id.
+        #[arg(long, value_name = "ACCOUNT")]
+        account: String,
+
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Forget the pinned SSH host keys. The next sync pins the keys it sees, so make sure that they are the right ones.
+    ForgetHostKeys {
+        /// Its name or id.
+        repo: String,
+
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// What can be configured of a repository.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RepoSettings {
+    /// The branch to follow. Default: main.
+    #[arg(long)]
+    pub(crate) branch: Option<String>,
+
+    /// The directory of fleet.yaml in the repository. Default: its root.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) path_prefix: Option<String>,
+
+    /// Where the server finds the credential, for example `kv/data/git/fleet`.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) credential: Option<String>,
+
+    /// A certificate authority (PEM) to trust for this repository, beside the server's own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+
+    /// Public keys (OpenSSH lines or armoured OpenPGP) one of which must have signed each commit.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signers_file: Option<PathBuf>,
+
+    /// Time between syncs, 10s to 24h. Default: 5m.
+    #[arg(long, value_name = "DURATION", value_parser = parse_interval)]
+    pub(crate) interval: Option<u64>,
+
+    /// Apply creates and updates without approval; destroys still wait for someone.
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true,
+          value_name = "true|false")]
+    pub(crate) auto_apply: Option<bool>,
+}
+
+fn parse_interval(text: &str) -> Result<u64, String> {
+    match Timeout::read(text) {
+        Ok(interval) if interval.seconds >= 10 => Ok(u64::from(interval.seconds)),
+        _ => Err("write it like `90s`, `5m` or `1h30m`, from 10s to 24h".to_owned()),
+    }
+}

@@ -1,0 +1,141 @@
+//! Live resources, their export, and events.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::gitops::Paging;
+
+#[derive(Args, Debug)]
+pub(crate) struct GetOptions {
+    /// The kind, for example `node` or `nodes`; `all` for every kind.
+    pub(crate) kind: String,
+
+    /// One of them. Left out: a list.
+    pub(crate) name: Option<String>,
+
+    /// Only those with this text in their name.
+    #[arg(short, long = "query", value_name = "TEXT")]
+    pub(crate) query: Option<String>,
+
+    /// Only those this repository owns, by name or id; `none` for those nobody owns.
+    #[arg(long)]
+    pub(crate) repo: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) paging: Paging,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DescribeOptions {
+    /// The kind, for example `node`.
+    pub(crate) kind: String,
+
+    /// Its name: `edge-tokyo-01`; `network/name` for peers and virtual IPs, `node:module` for assignments.
+    pub(crate) name: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SetOptions {
+    /// The kind, for example `node`.
+    pub(crate) kind: String,
+
+    /// Its name.
+    pub(crate) name: String,
+
+    /// What to change: `region=eu-west-1`, `labels.tier=edge`, `lan_subnets=[10.0.0.0/24]`. Values are YAML; an empty
+    /// one goes back to the default.
+    #[arg(value_name = "FIELD=VALUE", required_unless_present = "file", conflicts_with = "file")]
+    pub(crate) fields: Vec<String>,
+
+    /// Take the whole spec from this file, YAML or JSON; `-` for standard input. What it leaves out goes back to its
+    /// default.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Make it if it is not there.
+    #[arg(long)]
+    pub(crate) create: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DeleteOptions {
+    /// The kind, for example `node`.
+    pub(crate) kind: String,
+
+    /// Its name.
+    pub(crate) name: String,
+
+    /// Do not ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExportOptions {
+    /// Only what this repository owns, by name or id.
+    #[arg(long)]
+    pub(crate) repo: Option<String>,
+
+    /// How sections are written.
+    #[arg(long, value_enum, default_value_t = ExportForm::List)]
+    pub(crate) form: ExportForm,
+
+    /// Write to this file. Left out: to standard output.
+    #[arg(long, value_name = "FILE", conflicts_with = "dir")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Write fleet.yaml, and what it includes if the fleet is too large for one file, into this directory.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Replace a file that is there.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// How sections of a fleet.yaml are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportForm {
+    /// As lists whose items carry the name.
+    List,
+    /// As maps keyed by name.
+    Map,
+}
+
+impl ExportForm {
+    /// The word in the API.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            ExportForm::List => "list",
+            ExportForm::Map => "map",
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EventsOptions {
+    /// Stay and print what happens from now on, after what is listed. Lost connections are taken up where they ended.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+
+    /// Only of this kind; `gitops.` for all that begin so.
+    #[arg(long)]
+    pub(crate) kind: Option<String>,
+
+    /// Only of this sync run.
+    #[arg(long, value_name = "ID")]
+    pub(crate) run: Option<String>,
+
+    /// Only about this repository, by name or id.
+    #[arg(long)]
+    pub(crate) repo: Option<String>,
+
+    /// Only about this resource.
+    #[arg(long, value_name = "KIND/NAME")]
+    pub(crate) resource: Option<String>,
+
+    /// How many of the past to show.
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    pub(crate) limit: u16,
+}

@@ -1,0 +1,88 @@
+//! `windlass audit`, `token` and `account`.
+
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{
+    AccountBody, AccountEnvelope, AccountList, AuditList, AuditVerdict, TokenBody, TokenCreated, TokenList,
+};
+
+use super::find;
+use super::remote::Remote;
+use crate::args::access::{AccountCommand, AuditCommand, TokenCommand};
+use crate::exit::{CommandError, Exit};
+use crate::view;
+
+pub(super) fn audit(command: &AuditCommand, remote: &Remote) -> Result<Exit, CommandError> {
+    match command {
+        AuditCommand::List { target, paging } => {
+            let call = || remote.call(Operation::AuditList, &[]).query_if("target", target.as_ref());
+            let answer = find::pages(remote, "audit", (*paging).into(), call)?;
+            remote.show::<AuditList>(&answer, |list, terminal| view::access::audit(&list.audit, terminal))?;
+            find::tell_more(&answer, remote)?;
+            Ok(Exit::Fine)
+        }
+        AuditCommand::Verify => {
+            let answer = remote.ask(remote.call(Operation::AuditVerify, &[]))?;
+            let verdict =
+                remote.show::<AuditVerdict>(&answer, |verdict, _| view::access::audit_verdict(verdict))?;
+            Ok(if verdict.intact { Exit::Fine } else { Exit::Problems })
+        }
+    }
+}
+
+pub(super) fn token(command: &TokenCommand, remote: &Remote) -> Result<Exit, CommandError> {
+    match command {
+        TokenCommand::Create { name, permissions, days } => {
+            let body =
+                TokenBody { name: name.clone(), permissions: permissions.clone(), expires_in_days: *days };
+            let answer = remote.ask(remote.call(Operation::TokenCreate, &[]).body(&body))?;
+            remote.show::<TokenCreated>(&answer, |created, _| view::access::token_created(created))?;
+        }
+        TokenCommand::List => {
+            let answer = remote.ask(remote.call(Operation::TokenList, &[]))?;
+            remote
+                .show::<TokenList>(&answer, |list, terminal| view::access::tokens(&list.tokens, terminal))?;
+        }
+        TokenCommand::Revoke { which } => {
+            let id = token_id(which, remote)?;
+            remote.text(remote.call(Operation::TokenRevoke, &[&id]))?;
+            remote.say(&format!("revoked {which}"))?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// The id of a token that is named by its name or a part of its id.
+fn token_id(word: &str, remote: &Remote) -> Result<String, CommandError> {
+    let list: TokenList = remote.get(remote.call(Operation::TokenList, &[]))?;
+    let valid = || list.tokens.iter().filter(|token| token.revoked_at.is_none());
+    let named: Vec<&str> =
+        valid().filter(|token| token.name == word).map(|token| token.id.as_str()).collect();
+    match named.as_slice() {
+        [one] => Ok((*one).to_owned()),
+        [] => find::one_of(word, "token", valid().map(|token| token.id.as_str()))?
+            .ok_or_else(|| find::unknown("token", word, "`windlass token list` shows them")),
+        many => {
+            let message = format!("{} tokens are called `{word}`", many.len());
+            Err(CommandError::told(message, format!("name it by its id: {}", many.join(", "))))
+        }
+    }
+}
+
+pub(super) fn account(command: &AccountCommand, remote: &Remote) -> Result<Exit, CommandError> {
+    match command {
+        AccountCommand::List => {
+            let answer = remote.ask(remote.call(Operation::AccountList, &[]))?;
+            remote.show::<AccountList>(&answer, |list, terminal| {
+                view::access::accounts(&list.accounts, terminal)
+            })?;
+        }
+        AccountCommand::Create { name } => {
+            let body = AccountBody { name: name.clone() };
+            let answer = remote.ask(remote.call(Operation::AccountCreate, &[]).body(&body))?;
+            remote.show::<AccountEnvelope>(&answer, |envelope, _| {
+                view::access::account_created(&envelope.account, remote.client.server())
+            })?;
+        }
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,249 @@
+//! Commands that ask a server: which server and as whom, the call, and its answer in the form that was asked for.
+//!
+//! The only place that holds a token while a command runs. Whatever a server sends back goes through here, so that it
+//! cannot make us print the token.
+
+use std::future::Future;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use windlass_api::client::{Call, Client, ClientError};
+use windlass_api::endpoint::Operation;
+use windlass_api::types::Me;
+use windlass_core::redacted::Redacted;
+use windlass_core::secret::HIDDEN;
+
+use super::credentials::Credentials;
+use super::{
+    access, apply, describe, drift, events, export, get, login, policy, proposal, refusal, repo, run, set,
+};
+use super::{status, sync, user};
+use crate::args::server::{Output, RemoteCommand, RootServerOptions, ServerOptions};
+use crate::exit::{CommandError, Exit};
+use crate::view::{self, Terminal};
+
+/// Runs a command that asks a server.
+pub(crate) fn run(
+    command: RemoteCommand,
+    root: RootServerOptions,
+    terminal: &Terminal,
+) -> Result<Exit, CommandError> {
+    let open = |server: ServerOptions| Remote::open(server.or(root.clone()), *terminal);
+    match command {
+        RemoteCommand::Login(at) => login::login(&at.options, at.server.or(root), *terminal),
+        RemoteCommand::Logout(at) => login::logout(at.server.or(root), *terminal),
+        RemoteCommand::Whoami(at) => login::whoami(&open(at.server)?),
+        RemoteCommand::Status(at) => status::status(&open(at.server)?),
+        RemoteCommand::Repo(group) => repo::run(group.command, group.server.or(root), *terminal),
+        RemoteCommand::Sync(at) => sync::run(&at.options, &open(at.server)?),
+        RemoteCommand::Run(group) => run::run(&group.command, &open(group.server)?),
+        RemoteCommand::Proposal(group) => proposal::run(&group.command, &open(group.server)?),
+        RemoteCommand::Apply(at) => apply::run(&at.options, &open(at.server)?),
+        RemoteCommand::Drift(at) => drift::run(&at.options, &open(at.server)?),
+        RemoteCommand::Export(at) => export::run(&at.options, &open(at.server)?),
+        RemoteCommand::Events(at) => events::run(&at.options, &open(at.server)?),
+        RemoteCommand::Get(at) => get::run(&at.options, &open(at.server)?),
+        RemoteCommand::Describe(at) => describe::run(&at.options, &open(at.server)?),
+        RemoteCommand::Set(at) => set::set(&at.options, &open(at.server)?),
+        RemoteCommand::Delete(at) => set::delete(&at.options, &open(at.server)?),
+        RemoteCommand::Policy(group) => policy::run(&group.command, group.server.or(root), *terminal),
+        RemoteCommand::Audit(group) => access::audit(&group.command, &open(group.server)?),
+        RemoteCommand::Token(group) => access::token(&group.command, &open(group.server)?),
+        RemoteCommand::User(group) => user::run(&group.command, &open(group.server)?),
+        RemoteCommand::Account(group) => access::account(&group.command, &open(group.server)?),
+        RemoteCommand::Halt(at) => status::halt(&at.options, &open(at.server)?),
+        RemoteCommand::Resume(at) => status::resume(&open(at.server)?),
+    }
+}
+
+/// A server, someone who may ask it, and where answers go.
+pub(super) struct Remote {
+    pub(super) client: Client,
+    pub(super) terminal: Terminal,
+    runtime: tokio::runtime::Runtime,
+    token: Option<Redacted<String>>,
+    output: Output,
+}
+
+/// Which server is meant: the option, the environment, the last sign-in.
+pub(super) fn server_address(
+    given: Option<String>,
+    credentials: &Credentials,
+) -> Result<String, CommandError> {
+    let chosen = given.or_else(|| variable("WINDLASS_SERVER")).or_else(|| credentials.current.clone());
+    let address = chosen.ok_or_else(|| CommandError::NoServer {
+        message: "no server is known".to_owned(),
+        help: "sign in with `windlass login URL`, or set WINDLASS_SERVER and WINDLASS_TOKEN; \
+               `windlass serve` starts a server"
+            .to_owned(),
+    })?;
+    // One spelling per server, so that a sign-in is found again.
+    let client = Client::new(&address, None).map_err(|error| refusal::told(error, &address))?;
+    Ok(client.server().to_owned())
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+impl Remote {
+    /// The server and the sign-in that the options, the environment or the last `login` name.
+    pub(super) fn open(options: ServerOptions, terminal: Terminal) -> Result<Remote, CommandError> {
+        let given = options.token.or_else(|| variable("WINDLASS_TOKEN").map(Redacted::new));
+        let credentials = match (&given, &options.server) {
+            // With a server and a token there is nothing to look up, and no need for a home.
+            (Some(_), Some(_)) => Credentials::default(),
+            _ => Credentials::load()?,
+        };
+        let server = server_address(options.server, &credentials)?;
+        let Some(token) = given.or_else(|| credentials.token(&server)) else {
+            let message = format!("not signed in to {server}");
+            return Err(CommandError::NoServer { message, help: refusal::sign_in_help(&server) });
+        };
+        let remote = Remote::with(&server, Some(token), options.output.unwrap_or_default(), terminal)?;
+        if let Some(account) = options.account {
+            remote.check_account(&account)?;
+        }
+        Ok(remote)
+    }
+
+    /// A server, and a token if there is one.
+    pub(super) fn with(
+        server: &str,
+        token: Option<Redacted<String>>,
+        output: Output,
+        terminal: Terminal,
+    ) -> Result<Remote, CommandError> {
+        let client = Client::new(server, token.clone()).map_err(|error| refusal::told(error, server))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Remote { client, terminal, runtime, token, output })
+    }
+
+    fn check_account(&self, meant: &str) -> Result<(), CommandError> {
+        let me: Me = self.get(self.call(Operation::Me, &[]))?;
+        if meant == me.account_name || meant == me.account_id {
+            return Ok(());
+        }
+        let message = format!("you are signed in to account {}, not to {meant}", me.account_name);
+        let help = format!("sign in with `windlass login {} --account {meant}`", self.client.server());
+        Err(CommandError::told(message, help))
+    }
+
+    /// Begins a call.
+    pub(super) fn call(&self, operation: Operation, parts: &[&str]) -> Call<'_> {
+        self.client.call(operation, parts)
+    }
+
+    /// Calls, for an answer that is text, or none.
+    pub(super) fn text(&self, call: Call<'_>) -> Result<String, CommandError> {
+        let text = self.runtime.block_on(call.send_text());
+        text.map(|text| self.hide(text)).map_err(|error| self.told(error))
+    }
+
+    /// Calls, for the answer as it is.
+    pub(super) fn ask(&self, call: Call<'_>) -> Result<Value, CommandError> {
+        let text = self.text(call)?;
+        serde_json::from_str(&text).map_err(|error| self.told(ClientError::Answer(error.to_string())))
+    }
+
+    /// Calls, and reads the answer.
+    pub(super) fn get<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, CommandError> {
+        let answer = self.ask(call)?;
+        self.read(&answer)
+    }
+
+    /// Calls, for an answer that may be that there is no such thing.
+    pub(super) fn ask_if_there(&self, call: Call<'_>) -> Result<Option<Value>, CommandError> {
+        match self.runtime.block_on(call.send::<Value>()) {
+            Ok(answer) => Ok(Some(self.hide_in(answer))),
+            Err(ClientError::Refused { status: 404, .. }) => Ok(None),
+            Err(error) => Err(self.told(error)),
+        }
+    }
+
+    /// Reads an answer.
+    pub(super) fn read<T: DeserializeOwned>(&self, answer: &Value) -> Result<T, CommandError> {
+        T::deserialize(answer).map_err(|error| self.told(ClientError::Answer(error.to_string())))
+    }
+
+    /// Prints an answer in the form that was asked for, and returns it.
+    pub(super) fn show<T: DeserializeOwned>(
+        &self,
+        answer: &Value,
+        human: impl FnOnce(&T, &Terminal) -> std::io::Result<()>,
+    ) -> Result<T, CommandError> {
+        let typed: T = self.read(answer)?;
+        match self.output {
+            Output::Human => human(&typed, &self.terminal)?,
+            Output::Json | Output::Yaml => self.print(answer)?,
+        }
+        Ok(typed)
+    }
+
+    /// Prints a value that is not for people, or for people only by itself.
+    pub(super) fn print(&self, value: &Value) -> Result<(), CommandError> {
+        match self.output {
+            Output::Json => view::json::document(value)?,
+            Output::Human | Output::Yaml => view::yaml::document(value)?,
+        }
+        Ok(())
+    }
+
+    /// Whether answers are for people.
+    pub(super) fn is_for_people(&self) -> bool {
+        self.output == Output::Human
+    }
+
+    /// The form answers are printed in.
+    pub(super) fn output(&self) -> Output {
+        self.output
+    }
+
+    /// Tells people what was done; others read the answer or the exit code.
+    pub(super) fn say(&self, text: &str) -> Result<(), CommandError> {
+        if self.is_for_people() {
+            view::line(text)?;
+        }
+        Ok(())
+    }
+
+    /// Runs something that waits for the server.
+    pub(super) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    /// Waits a little before asking again.
+    pub(super) fn pause(&self, duration: Duration) {
+        // Made inside: a timer belongs to the runtime it is made in.
+        self.runtime.block_on(async { tokio::time::sleep(duration).await });
+    }
+
+    /// What to tell about a call that failed.
+    pub(super) fn told(&self, error: ClientError) -> CommandError {
+        let hidden = match error {
+            ClientError::Refused { status, body } => {
+                ClientError::Refused { status, body: self.hide_in(body) }
+            }
+            ClientError::Answer(reason) => ClientError::Answer(self.hide(reason)),
+            other => other,
+        };
+        refusal::told(hidden, self.client.server())
+    }
+
+    /// A server's text without our token, should it send it back.
+    pub(super) fn hide(&self, text: String) -> String {
+        match &self.token {
+            Some(token) if !token.expose().is_empty() && text.contains(token.expose()) => {
+                text.replace(token.expose(), HIDDEN)
+            }
+            _ => text,
+        }
+    }
+
+    fn hide_in<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        let hidden = serde_json::to_string(&value).map(|text| self.hide(text));
+        hidden.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(value)
+    }
+}

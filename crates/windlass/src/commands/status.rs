@@ -1,0 +1,33 @@
+//! `windlass status`, `halt` and `resume`.
+
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{AccountEnvelope, HaltBody, Status};
+
+use super::confirm::{Consent, confirm};
+use super::remote::Remote;
+use crate::args::access::HaltOptions;
+use crate::exit::{CommandError, Exit};
+use crate::view;
+
+pub(super) fn status(remote: &Remote) -> Result<Exit, CommandError> {
+    let answer = remote.ask(remote.call(Operation::Status, &[]))?;
+    remote.show::<Status>(&answer, |status, _| view::access::status(status, remote.client.server()))?;
+    Ok(Exit::Fine)
+}
+
+pub(super) fn halt(options: &HaltOptions, remote: &Remote) -> Result<Exit, CommandError> {
+    let question = "Halt applying in the whole account?";
+    if confirm(question, options.yes.into())? == Consent::Refused {
+        return Ok(Exit::Problems);
+    }
+    let body = HaltBody { reason: options.reason.clone() };
+    let answer = remote.ask(remote.call(Operation::Halt, &[]).body(&body))?;
+    remote.show::<AccountEnvelope>(&answer, |envelope, _| view::access::halted(&envelope.account))?;
+    Ok(Exit::Fine)
+}
+
+pub(super) fn resume(remote: &Remote) -> Result<Exit, CommandError> {
+    let answer = remote.ask(remote.call(Operation::Resume, &[]))?;
+    remote.show::<AccountEnvelope>(&answer, |envelope, _| view::access::halted(&envelope.account))?;
+    Ok(Exit::Fine)
+}

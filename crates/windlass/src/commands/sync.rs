@@ -1,0 +1,102 @@
+//! `windlass sync`, and waiting for runs.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use windlass_api::client::Call;
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{RepositoryEnvelope, RepositoryInfo, RunEnvelope, RunInfo, SyncBody};
+
+use super::remote::Remote;
+use crate::args::gitops::SyncOptions;
+use crate::exit::{CommandError, Exit};
+use crate::view;
+use crate::view::progress::Progress;
+
+/// Seconds the server may hold an answer back. Short, so that each new stage is seen.
+const HOLD: &str = "2";
+
+/// Between two questions when the server answers at once.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// When to stop waiting for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// It has compared, or failed.
+    Compared,
+    /// Each of its proposals was applied, rejected or is gone.
+    Closed,
+}
+
+pub(super) fn run(options: &SyncOptions, remote: &Remote) -> Result<Exit, CommandError> {
+    let body = SyncBody { confirm_mass_destroy: options.confirm_mass_destroy };
+    let call = remote.call(Operation::RepositorySync, &[&options.repo]).body(&body);
+    let until = if options.watch { Until::Closed } else { Until::Compared };
+    finish(call, until, remote)
+}
+
+/// Waits for the first run of a repository that was just registered.
+pub(super) fn first(repository: &RepositoryInfo, remote: &Remote) -> Result<Exit, CommandError> {
+    let mut progress = Progress::start();
+    let mut known = repository.last_run_id.clone();
+    while known.is_none() {
+        progress.tell("waiting for the first sync")?;
+        remote.pause(PAUSE);
+        let again: RepositoryEnvelope =
+            remote.get(remote.call(Operation::RepositoryShow, &[&repository.id]))?;
+        known = again.gitops_repository.last_run_id;
+    }
+    drop(progress);
+    let id = known.unwrap_or_default();
+    finish(remote.call(Operation::RunShow, &[&id]), Until::Compared, remote)
+}
+
+fn finish(call: Call<'_>, until: Until, remote: &Remote) -> Result<Exit, CommandError> {
+    let answer = wait(call, until, remote)?;
+    let shown =
+        remote.show::<RunEnvelope>(&answer, |shown, terminal| view::run::one(&shown.sync_run, terminal))?;
+    Ok(exit(&shown.sync_run))
+}
+
+/// How a command ends that waited for a run.
+pub(super) fn exit(run: &RunInfo) -> Exit {
+    match run.error.is_some() || run.status == "failed" || !run.failed_actions.is_empty() {
+        true => Exit::Problems,
+        false => Exit::Fine,
+    }
+}
+
+fn wait(first: Call<'_>, until: Until, remote: &Remote) -> Result<Value, CommandError> {
+    let mut progress = Progress::start();
+    let mut asked = Instant::now();
+    let mut answer = remote.ask(first.query("wait", HOLD))?;
+    loop {
+        let envelope: RunEnvelope = remote.read(&answer)?;
+        let Some(waiting_for) = waiting_for(&envelope.sync_run, until) else { return Ok(answer) };
+        progress.tell(&waiting_for)?;
+        if asked.elapsed() < PAUSE {
+            remote.pause(PAUSE);
+        }
+        asked = Instant::now();
+        answer = remote.ask(remote.call(Operation::RunShow, &[&envelope.sync_run.id]).query("wait", HOLD))?;
+    }
+}
+
+/// What is still waited for; nothing when the wait is over.
+fn waiting_for(run: &RunInfo, until: Until) -> Option<String> {
+    if run.status == "in_progress" {
+        return Some(format!("{}: {}", run.repository_name, run.stage));
+    }
+    let open = run.proposals.iter().filter(|proposal| is_open(&proposal.status)).count();
+    if until == Until::Compared || open == 0 {
+        return None;
+    }
+    let reasons =
+        if run.waiting_for.is_empty() { "to be applied".to_owned() } else { run.waiting_for.join("; ") };
+    Some(format!("{}: {} open, waiting for {reasons}", run.repository_name, view::count(open, "proposal")))
+}
+
+/// Whether something can still become of a proposal.
+pub(super) fn is_open(status: &str) -> bool {
+    matches!(status, "pending_approval" | "approved" | "applying")
+}

@@ -1,0 +1,62 @@
+//! `windlass user`.
+
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{UserBody, UserCreated, UserList, UserPatch};
+
+use super::confirm::{Consent, confirm};
+use super::find;
+use super::remote::Remote;
+use crate::args::access::UserCommand;
+use crate::exit::{CommandError, Exit};
+use crate::view;
+
+pub(super) fn run(command: &UserCommand, remote: &Remote) -> Result<Exit, CommandError> {
+    match command {
+        UserCommand::Add { email, name, role } => {
+            let body = UserBody { email: email.clone(), name: name.clone(), role: *role };
+            let answer = remote.ask(remote.call(Operation::UserCreate, &[]).body(&body))?;
+            remote.show::<UserCreated>(&answer, |created, _| view::access::user_changed(created))?;
+            Ok(Exit::Fine)
+        }
+        UserCommand::List => {
+            let answer = remote.ask(remote.call(Operation::UserList, &[]))?;
+            remote.show::<UserList>(&answer, |list, terminal| view::access::users(&list.users, terminal))?;
+            Ok(Exit::Fine)
+        }
+        UserCommand::SetRole { email, role } => {
+            patch(email, &UserPatch { role: Some(*role), ..UserPatch::default() }, remote)
+        }
+        UserCommand::Disable { email } => {
+            patch(email, &UserPatch { disabled: Some(true), ..UserPatch::default() }, remote)
+        }
+        UserCommand::Enable { email } => {
+            patch(email, &UserPatch { disabled: Some(false), ..UserPatch::default() }, remote)
+        }
+        UserCommand::ResetPassword { email } => {
+            patch(email, &UserPatch { reset_password: true, ..UserPatch::default() }, remote)
+        }
+        UserCommand::Remove { email, yes } => {
+            let id = user_id(email, remote)?;
+            if confirm(&format!("Take {email} out of the account?"), (*yes).into())? == Consent::Refused {
+                return Ok(Exit::Problems);
+            }
+            remote.text(remote.call(Operation::UserRemove, &[&id]))?;
+            remote.say(&format!("removed {email}"))?;
+            Ok(Exit::Fine)
+        }
+    }
+}
+
+fn patch(email: &str, body: &UserPatch, remote: &Remote) -> Result<Exit, CommandError> {
+    let id = user_id(email, remote)?;
+    let answer = remote.ask(remote.call(Operation::UserPatch, &[&id]).body(body))?;
+    remote.show::<UserCreated>(&answer, |changed, _| view::access::user_changed(changed))?;
+    Ok(Exit::Fine)
+}
+
+fn user_id(email: &str, remote: &Remote) -> Result<String, CommandError> {
+    let list: UserList = remote.get(remote.call(Operation::UserList, &[]))?;
+    let found = list.users.iter().find(|user| user.email.eq_ignore_ascii_case(email) || user.id == email);
+    let id = found.map(|user| user.id.clone());
+    id.ok_or_else(|| find::unknown("user", email, "`windlass user list` shows the people of the account"))
+}

@@ -1,0 +1,221 @@
+//! People, tokens, accounts, the overview and the audit log, for people.
+
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use serde_json::Value;
+use windlass_api::types::{
+    AccountInfo, AuditInfo, AuditVerdict, Me, Status, TokenCreated, TokenInfo, UserCreated, UserInfo,
+};
+
+use super::table::Table;
+use super::time::{relative, relative_or_never};
+use super::{Terminal, clean, count, facts, short};
+
+const BOLD: Style = Style::new().bold();
+
+/// Prints who signed in.
+pub(crate) fn welcome(me: &Me, server: &str, expires_at: &str) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    writeln!(out, "Signed in to {} until {}.", clean(server), clean(expires_at))?;
+    write_me(&mut out, me)?;
+    writeln!(out, "\nTry `windlass status`.")
+}
+
+/// Prints who is asking.
+pub(crate) fn me(me: &Me, server: &str) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    writeln!(out, "{BOLD}{}{BOLD:#} at {}", clean(&me.email), clean(server))?;
+    write_me(&mut out, me)
+}
+
+fn write_me(out: &mut impl io::Write, me: &Me) -> io::Result<()> {
+    let others: Vec<&str> =
+        me.accounts.iter().map(String::as_str).filter(|name| *name != me.account_name).collect();
+    let may: Vec<&str> = me.permissions.iter().map(|permission| permission.slug()).collect();
+    facts(
+        out,
+        &[
+            ("account", format!("{} ({})", me.account_name, me.account_id)),
+            ("role", me.role.to_string()),
+            ("with token", me.token_name.clone().unwrap_or_default()),
+            ("may", if may.is_empty() { "nothing".to_owned() } else { may.join(", ") }),
+            ("installation", if me.is_root { "administers it".to_owned() } else { String::new() }),
+            ("other accounts", others.join(", ")),
+        ],
+    )
+}
+
+/// Prints the account at a glance.
+pub(crate) fn status(status: &Status, server: &str) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    let (account, server, version) = (clean(&status.account.name), clean(server), clean(&status.version));
+    writeln!(out, "{BOLD}{account}{BOLD:#} at {server}, version {version}")?;
+    if let Some(halt) = &status.account.halted {
+        let red = AnsiColor::Red.on_default().bold();
+        let (by, reason) = (clean(&halt.by), clean(&halt.reason));
+        writeln!(out, "{red}HALTED{red:#} by {by} {}: {reason}", relative(&halt.at))?;
+    }
+    let counted = |counts: &std::collections::BTreeMap<String, usize>| {
+        let parts: Vec<String> = counts.iter().map(|(name, number)| format!("{number} {name}")).collect();
+        if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+    };
+    let repositories = match status.repositories_failed.as_slice() {
+        [] => count(status.repositories, "repository").replace("repositorys", "repositories"),
+        failed => format!("{}, last sync failed: {}", status.repositories, failed.join(", ")),
+    };
+    facts(
+        &mut out,
+        &[
+            ("repositories", repositories),
+            ("resources", counted(&status.resources)),
+            ("open proposals", counted(&status.proposals)),
+            ("drifted", status.drifted.to_string()),
+        ],
+    )?;
+    if status.waiting_for.is_empty() {
+        return writeln!(out, "\nNothing is waited for.");
+    }
+    writeln!(out, "\n{BOLD}Waiting for{BOLD:#}")?;
+    status.waiting_for.iter().try_for_each(|reason| writeln!(out, "  - {}", clean(reason)))
+}
+
+/// Prints whether an account is halted.
+pub(crate) fn halted(account: &AccountInfo) -> io::Result<()> {
+    let name = clean(&account.name);
+    match &account.halted {
+        Some(halt) => {
+            let red = AnsiColor::Red.on_default().bold();
+            let mut out = anstream::stdout();
+            writeln!(out, "{red}{name} is halted{red:#} by {}: {}", clean(&halt.by), clean(&halt.reason))?;
+            writeln!(out, "Nothing is applied until `windlass resume`.")
+        }
+        None => super::line(&format!("{name} applies again")),
+    }
+}
+
+/// Prints the policy alone: what is printed can be edited and set.
+pub(crate) fn policy(policy: &Value) -> io::Result<()> {
+    let has_rules = policy["rules"].as_array().is_some_and(|rules| !rules.is_empty());
+    if has_rules {
+        return super::yaml::document(policy);
+    }
+    super::note("No rules: every change needs one approval.")?;
+    super::line("rules: []")
+}
+
+/// Prints API tokens.
+pub(crate) fn tokens(tokens: &[TokenInfo], terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["ID", "NAME", "STATUS", "MAY", "MADE BY", "EXPIRES", "LAST USED"]);
+    for token in tokens {
+        let state = if token.revoked_at.is_some() { "revoked" } else { "active" };
+        let may: Vec<&str> = token.permissions.iter().map(|permission| permission.slug()).collect();
+        table.row([
+            short(&token.id),
+            token.name.clone(),
+            state.to_owned(),
+            may.join(" "),
+            token.created_by.clone(),
+            relative_or_never(token.expires_at.as_ref()),
+            relative_or_never(token.last_used_at.as_ref()),
+        ]);
+    }
+    table.print(terminal, "there are no tokens; `windlass token create NAME` makes one")
+}
+
+/// Prints a token that was made, with its secret.
+pub(crate) fn token_created(created: &TokenCreated) -> io::Result<()> {
+    let may: Vec<&str> = created.token.permissions.iter().map(|permission| permission.slug()).collect();
+    let expires = relative_or_never(created.token.expires_at.as_ref());
+    super::note(&format!("{} may {}; it expires {expires}", created.token.name, may.join(", ")))?;
+    super::note("This is the only time the secret is shown:")?;
+    super::line(&created.secret)
+}
+
+/// Prints people.
+pub(crate) fn users(users: &[UserInfo], terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["EMAIL", "NAME", "ROLE", "STATUS", "SINCE"]);
+    for user in users {
+        let state = if user.disabled { "disabled" } else { "active" };
+        table.row([
+            user.email.clone(),
+            user.name.clone(),
+            user.role.to_string(),
+            state.to_owned(),
+            relative(&user.created_at),
+        ]);
+    }
+    table.print(terminal, "there is nobody")
+}
+
+/// Prints someone who was added or changed, with their one-time password if there is one.
+pub(crate) fn user_changed(changed: &UserCreated) -> io::Result<()> {
+    let user = &changed.user;
+    let state = if user.disabled { ", disabled" } else { "" };
+    super::note(&format!("{} is {}{state}", user.email, user.role))?;
+    match &changed.one_time_password {
+        Some(password) => {
+            super::note(
+                "This is the only time the one-time password is shown; it must be changed at the first sign-in:",
+            )?;
+            super::line(password)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Prints accounts.
+pub(crate) fn accounts(accounts: &[AccountInfo], terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["NAME", "ID", "STATUS", "SINCE"]);
+    for account in accounts {
+        let state = if account.halted.is_some() { "halted" } else { "active" };
+        table.row([
+            account.name.clone(),
+            account.id.clone(),
+            state.to_owned(),
+            relative(&account.created_at),
+        ]);
+    }
+    table.print(terminal, "there are no accounts")
+}
+
+/// Prints an account that was made.
+pub(crate) fn account_created(account: &AccountInfo, server: &str) -> io::Result<()> {
+    super::line(&format!("made account {} ({})", account.name, account.id))?;
+    super::note(&format!("Sign in to it with `windlass login {server} --account {}`.", account.name))
+}
+
+/// Prints entries of the audit log.
+pub(crate) fn audit(entries: &[AuditInfo], terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["NUMBER", "WHEN", "WHO", "ACTION", "TARGET", "OUTCOME", "FROM"]);
+    for entry in entries {
+        table.row([
+            entry.seq.to_string(),
+            relative(&entry.at),
+            entry.actor.clone(),
+            entry.action.clone(),
+            format!("{}/{}", entry.target_kind, entry.target),
+            entry.outcome.clone(),
+            entry.address.clone().unwrap_or_default(),
+        ]);
+    }
+    table.print(terminal, "there are no entries")
+}
+
+/// Prints what checking the audit log found.
+pub(crate) fn audit_verdict(verdict: &AuditVerdict) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    if verdict.intact {
+        let green = AnsiColor::Green.on_default().bold();
+        writeln!(out, "{green}✓{green:#} {} entries, each as it was written", verdict.entries)?;
+    } else {
+        let red = AnsiColor::Red.on_default().bold();
+        let at = verdict.broken_at.map_or_else(|| "an unknown entry".to_owned(), |at| format!("entry {at}"));
+        let reason = verdict.reason.clone().unwrap_or_default();
+        writeln!(out, "{red}✗{red:#} the log is broken at {at}: {}", clean(&reason))?;
+    }
+    match &verdict.head {
+        Some(head) => writeln!(out, "  last entry {}", clean(head)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,261 @@
+//! Proposals, for people: what would change, who has to agree, what it waits for.
+
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use windlass_api::types::{BatchResult, ErrorBody, FieldChange, GateInfo, ProposalInfo};
+
+use super::table::{Table, state_style};
+use super::time::relative;
+use super::value::{field_text, payload_lines};
+use super::{Terminal, clean, count, facts, refusal, short, short_commit};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+/// What came of one proposal.
+pub(crate) struct ApplyOutcome {
+    /// The proposal as it is now.
+    pub(crate) proposal: ProposalInfo,
+    /// Why it cannot be applied now.
+    pub(crate) refused: Option<ErrorBody>,
+}
+
+/// The sign and colour of a change, as in a plan.
+pub(super) fn sign(change: &str) -> (&'static str, Style) {
+    match change {
+        "create" => ("+", AnsiColor::Green.on_default()),
+        "destroy" => ("-", AnsiColor::Red.on_default()),
+        _ => ("~", AnsiColor::Yellow.on_default()),
+    }
+}
+
+/// Prints proposals.
+pub(crate) fn list(proposals: &[ProposalInfo], terminal: &Terminal) -> io::Result<()> {
+    let mut table =
+        Table::new(&["ID", "CHANGE", "KIND", "NAME", "STATUS", "REPOSITORY", "OPENED", "WAITS FOR"]);
+    for proposal in proposals {
+        table.row([
+            short(&proposal.id),
+            proposal.change.clone(),
+            proposal.kind.clone(),
+            proposal.name.clone(),
+            proposal.status.clone(),
+            proposal.repository_name.clone(),
+            relative(&proposal.opened_at),
+            proposal.blocked_by.join("; "),
+        ]);
+    }
+    table.print(terminal, "there are no such proposals")
+}
+
+/// Prints one proposal.
+pub(crate) fn one(proposal: &ProposalInfo, terminal: &Terminal) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    write_title(&mut out, proposal)?;
+    let at = match (&proposal.file, proposal.line) {
+        (Some(file), Some(line)) => format!(" in {file}:{line}"),
+        (Some(file), None) => format!(" in {file}"),
+        _ => String::new(),
+    };
+    let author = proposal.author.as_deref().map(|author| format!(" by {author}")).unwrap_or_default();
+    facts(
+        &mut out,
+        &[
+            ("id", proposal.id.clone()),
+            ("why", proposal.explanation.clone()),
+            ("commit", format!("{}{author}{at}", short_commit(&proposal.commit_sha))),
+            ("repository", proposal.repository_name.clone()),
+            ("run", proposal.run_id.clone()),
+            ("opened", relative(&proposal.opened_at)),
+            (
+                "expires",
+                if proposal.closed_at.is_none() { relative(&proposal.expires_at) } else { String::new() },
+            ),
+            ("edited by", proposal.edited_by.clone().unwrap_or_default()),
+            ("digest", proposal.digest.clone()),
+        ],
+    )?;
+    writeln!(out, "\n{BOLD}What would change{BOLD:#}")?;
+    write_change(&mut out, proposal, terminal)?;
+    write_waits(&mut out, proposal)?;
+    write_decision(&mut out, proposal)
+}
+
+fn write_title(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {
+    let (sign, style) = sign(&proposal.change);
+    let state = state_style(&proposal.status);
+    let (change, kind, name) = (clean(&proposal.change), clean(&proposal.kind), clean(&proposal.name));
+    writeln!(
+        out,
+        "{style}{sign} {change} {kind} {name}{style:#}  {state}{}{state:#}",
+        clean(&proposal.status)
+    )
+}
+
+/// What would change, field by field as in a plan. Nothing is cut: what is approved must be readable.
+fn write_change(out: &mut impl io::Write, proposal: &ProposalInfo, terminal: &Terminal) -> io::Result<()> {
+    let width = terminal.width.saturating_sub(4);
+    let effective = proposal.edited_payload.as_ref().unwrap_or(&proposal.payload);
+    let lines = match proposal.change.as_str() {
+        "update" if !proposal.fields.is_empty() => field_lines(&proposal.fields, width),
+        "destroy" => std::iter::once("all of it ends:".to_owned())
+            .chain(payload_lines(effective, width).into_iter().map(|line| format!("  {line}")))
+            .collect(),
+        _ => payload_lines(effective, width),
+    };
+    lines.iter().try_for_each(|line| writeln!(out, "    {}", clean(line)))?;
+    if proposal.edited_payload.is_none() {
+        return Ok(());
+    }
+    let by = proposal.edited_by.as_deref().unwrap_or("someone");
+    writeln!(out, "    {DIM}edited by {}; git wants:", clean(by))?;
+    payload_lines(&proposal.payload, width.saturating_sub(2))
+        .iter()
+        .try_for_each(|line| writeln!(out, "      {}", clean(line)))?;
+    write!(out, "{DIM:#}")
+}
+
+/// Differences of fields as lines.
+pub(super) fn field_lines(fields: &[FieldChange], width: usize) -> Vec<String> {
+    let line = |field: &FieldChange| {
+        let field = windlass_core::diff::FieldChange {
+            path: field.path.clone(),
+            before: field.before.clone(),
+            after: field.after.clone(),
+        };
+        field_text(&field, width)
+    };
+    fields.iter().flat_map(line).collect()
+}
+
+fn write_waits(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {
+    // What comes first in the plan is often what it is blocked by: told once.
+    let is_new = |first: &&String| !proposal.blocked_by.iter().any(|reason| reason.contains(first.as_str()));
+    let reasons: Vec<&String> =
+        proposal.blocked_by.iter().chain(proposal.waits_for.iter().filter(is_new)).collect();
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{BOLD}Waits for{BOLD:#}")?;
+    reasons.iter().try_for_each(|reason| writeln!(out, "  - {}", clean(reason)))
+}
+
+fn write_decision(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {
+    writeln!(out, "\n{BOLD}Decision{BOLD:#}")?;
+    if let Some(gate) = &proposal.gate {
+        write_gate(out, gate)?;
+    }
+    for approval in &proposal.approvals {
+        let reason = approval.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let counts = if approval.counts { "" } else { " (to something else: it no longer counts)" };
+        let (who, when) = (clean(&approval.approver), relative(&approval.at));
+        writeln!(out, "  approved by {who} {when}{counts}{}", clean(&reason))?;
+    }
+    if let Some(by) = &proposal.decided_by {
+        let when = proposal.decided_at.as_deref().map(relative).unwrap_or_default();
+        writeln!(out, "  decided by {} {when}", clean(by))?;
+    }
+    if let Some(reason) = &proposal.reason {
+        writeln!(out, "  {}", clean(reason))?;
+    }
+    match proposal.status.as_str() {
+        "pending_approval" => {
+            writeln!(out, "\nApprove with `windlass proposal approve {}`.", short(&proposal.id))
+        }
+        "approved" => writeln!(out, "\nApply now with `windlass apply {}`.", short(&proposal.id)),
+        _ => Ok(()),
+    }
+}
+
+fn write_gate(out: &mut impl io::Write, gate: &GateInfo) -> io::Result<()> {
+    let style = state_style(&gate.consent);
+    let rule = gate.rule.as_deref().map_or_else(|| "the default".to_owned(), |rule| format!("rule {rule}"));
+    let (consent, rule) = (clean(&gate.consent), clean(&rule));
+    writeln!(
+        out,
+        "  consent {style}{consent}{style:#}, by {rule}: {} of {} approvals",
+        gate.have, gate.need
+    )?;
+    for reason in gate.reasons.iter().chain(&gate.holds) {
+        writeln!(out, "  - {}", clean(reason))?;
+    }
+    match &gate.why_not_you {
+        Some(reason) => writeln!(out, "  you cannot approve it: {}", clean(reason)),
+        None => Ok(()),
+    }
+}
+
+/// Prints what is about to be decided: each change in full, because that is what the decision binds to.
+pub(crate) fn reviewed(proposals: &[ProposalInfo], terminal: &Terminal) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    for proposal in proposals {
+        write!(out, "{DIM}{}{DIM:#}  ", short(&proposal.id))?;
+        write_title(&mut out, proposal)?;
+        write_change(&mut out, proposal, terminal)?;
+    }
+    Ok(())
+}
+
+/// Prints what became of one proposal that was decided.
+pub(crate) fn decided(proposal: &ProposalInfo) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    write_title(&mut out, proposal)?;
+    match &proposal.gate {
+        Some(gate) if gate.consent == "needed" => {
+            writeln!(out, "  {} of {} approvals", gate.have, gate.need)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints what became of each of several.
+pub(crate) fn batch(result: &BatchResult, proposals: &[ProposalInfo]) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    let name_of = |id: &str| {
+        let found = proposals.iter().find(|proposal| proposal.id == id);
+        found.map_or_else(|| id.to_owned(), |found| format!("{} {} {}", found.change, found.kind, found.name))
+    };
+    for item in &result.results {
+        let status = item.status.as_deref().unwrap_or("unknown");
+        let state = state_style(status);
+        writeln!(out, "{}  {state}{}{state:#}", clean(&name_of(&item.id)), clean(status))?;
+        if let Some(error) = &item.error {
+            refusal(&mut out, error, "  ")?;
+        }
+    }
+    writeln!(out, "{} done, {} refused", result.done, result.refused)
+}
+
+/// What an approved proposal waits for, in a few words.
+pub(crate) fn waits_for(proposal: &ProposalInfo) -> String {
+    let holds = proposal.gate.iter().flat_map(|gate| &gate.holds);
+    let reasons: Vec<String> =
+        proposal.blocked_by.iter().chain(holds).chain(&proposal.waits_for).cloned().collect();
+    let what = format!("{} {} {}", proposal.change, proposal.kind, proposal.name);
+    match (proposal.status.as_str(), reasons.is_empty()) {
+        ("pending_approval", true) => format!("{what} waits for approval"),
+        (_, true) => format!("{what} is {}", proposal.status),
+        (_, false) => format!("{what} waits for {}", reasons.join("; ")),
+    }
+}
+
+/// Prints what came of applying.
+pub(crate) fn applied(outcomes: &[ApplyOutcome]) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    for outcome in outcomes {
+        write_title(&mut out, &outcome.proposal)?;
+        if let Some(error) = &outcome.refused {
+            refusal(&mut out, error, "  ")?;
+        }
+        match outcome.proposal.status.as_str() {
+            "applied" | "applied_manually" => {}
+            "pending_approval" | "approved" | "applying" => {
+                writeln!(out, "  {}", clean(&waits_for(&outcome.proposal)))?;
+            }
+            _ => writeln!(out, "  {}", clean(outcome.proposal.reason.as_deref().unwrap_or_default()))?,
+        }
+    }
+    let done = outcomes.iter().filter(|outcome| outcome.proposal.status == "applied").count();
+    writeln!(out, "{} of {} applied", done, count(outcomes.len(), "change"))
+}

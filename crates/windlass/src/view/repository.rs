@@ -1,0 +1,96 @@
+//! Repositories, for people.
+
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use windlass_api::types::{CheckOutcome, RepositoryInfo, RepositoryTest};
+use windlass_core::value::Timeout;
+
+use super::table::{Table, state_style};
+use super::time::{relative, relative_or_never};
+use super::{Terminal, clean, facts, short_commit};
+
+/// Prints repositories.
+pub(crate) fn list(repositories: &[RepositoryInfo], terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["NAME", "STATUS", "BRANCH", "COMMIT", "SYNCED", "URL", "PROBLEM"]);
+    for repository in repositories {
+        table.row([
+            repository.name.clone(),
+            repository.status.clone(),
+            repository.branch.clone(),
+            repository.last_synced_revision.as_deref().map(short_commit).unwrap_or_default(),
+            relative_or_never(repository.last_synced_at.as_ref()),
+            repository.repo_url.clone(),
+            repository.last_error.clone().unwrap_or_default(),
+        ]);
+    }
+    table.print(terminal, "no repository is registered; `windlass repo add NAME URL` registers one")
+}
+
+/// Prints that a repository was registered.
+pub(crate) fn registered(repository: &RepositoryInfo) -> io::Result<()> {
+    super::line(&format!("registered {} at {}", repository.name, repository.repo_url))
+}
+
+/// Prints one repository.
+pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    let bold = Style::new().bold();
+    let style = state_style(&repository.status);
+    writeln!(
+        out,
+        "{bold}{}{bold:#}  {style}{}{style:#}",
+        clean(&repository.name),
+        clean(&repository.status)
+    )?;
+    if let Some(error) = &repository.last_error {
+        let red = AnsiColor::Red.on_default();
+        writeln!(out, "  {red}{}{red:#}", clean(error))?;
+    }
+    let applies = if repository.auto_apply { "creates and updates by itself" } else { "what is approved" };
+    let signed = if repository.requires_signature { "by one of the allowed signers" } else { "" };
+    let interval =
+        Timeout { seconds: u32::try_from(repository.reconcile_interval_seconds).unwrap_or(u32::MAX) };
+    let syncs = match repository.enabled {
+        true => format!("every {interval}"),
+        false => "only when asked to".to_owned(),
+    };
+    facts(
+        &mut out,
+        &[
+            ("id", repository.id.clone()),
+            ("url", repository.repo_url.clone()),
+            ("branch", repository.branch.clone()),
+            ("directory", repository.path_prefix.clone()),
+            ("credential", repository.vault_credential_path.clone().unwrap_or_default()),
+            ("needs", repository.required_credential_keys.join(", ")),
+            ("own CA", if repository.has_ca { "yes".to_owned() } else { String::new() }),
+            ("signed", signed.to_owned()),
+            ("host keys", repository.host_key_fingerprints.join(", ")),
+            ("applies", applies.to_owned()),
+            ("syncs", syncs),
+            ("last sync", relative_or_never(repository.last_synced_at.as_ref())),
+            ("last run", repository.last_run_id.clone().unwrap_or_default()),
+            ("commit", repository.last_synced_revision.clone().unwrap_or_default()),
+            ("next sync", repository.next_sync_at.as_deref().map(relative).unwrap_or_default()),
+        ],
+    )
+}
+
+/// Prints the steps of a connection test, each with its remedy.
+pub(crate) fn checks(tested: &RepositoryTest) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    let width = tested.checks.iter().map(|check| check.step.chars().count()).max().unwrap_or(0);
+    for check in &tested.checks {
+        let (sign, style) = match check.outcome {
+            CheckOutcome::Passed => ("✓", AnsiColor::Green.on_default()),
+            CheckOutcome::Failed => ("✗", AnsiColor::Red.on_default().bold()),
+            CheckOutcome::NotReached => ("–", Style::new().dimmed()),
+        };
+        writeln!(out, "{style}{sign}{style:#} {:width$}  {}", clean(&check.step), clean(&check.message))?;
+        if check.outcome == CheckOutcome::Failed && !check.help.is_empty() {
+            writeln!(out, "  {:width$}  help: {}", "", clean(&check.help))?;
+        }
+    }
+    Ok(())
+}
