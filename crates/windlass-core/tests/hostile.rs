@@ -60,6 +60,22 @@ fn nesting_is_refused_beyond_64_levels_in_every_style() {
 }
 
 #[test]
+fn aliases_of_aliases_nest_no_deeper_than_brackets() {
+    let nested = |inner: &str| format!("{}{inner}{}", "[".repeat(50), "]".repeat(50));
+    let mut text = format!("{HEAD}provider_configs:\n  a:\n    x0: &x0 {}\n", nested("1"));
+    for level in 1..150 {
+        text.push_str(&format!("    x{level}: &x{level} {}\n", nested(&format!("*x{}", level - 1))));
+    }
+    assert_eq!(first_code(&text), Code::YamlDepth);
+    let deepest = format!(
+        "{HEAD}provider_configs: {{a: {{b: &b {}, c: {}}}}}\n",
+        nested("1"),
+        "[".repeat(11) + "*b" + &"]".repeat(11)
+    );
+    assert_eq!(read(&deepest).diagnostics, []);
+}
+
+#[test]
 fn a_file_full_of_mistakes_tells_a_thousand() {
     let keys: String = (0..50_000).map(|number| format!("nodez{number}: 1\n")).collect();
     let diagnostics = read(&format!("{HEAD}{keys}")).diagnostics;

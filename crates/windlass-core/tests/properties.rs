@@ -11,8 +11,7 @@ use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::{Context, Fleet, Memo, Role, read_file};
 use windlass_core::plan::{self, Confirmation, Plan};
 use windlass_core::resource::{Kind, Spec};
-use windlass_core::shape::{Decoder, Defaults};
-use windlass_core::yaml;
+use windlass_core::shape::Defaults;
 use windlass_testkit::model::Model;
 use windlass_testkit::pretend;
 
@@ -125,15 +124,14 @@ proptest! {
     }
 
     #[test]
-    fn a_spec_survives_being_stored(tape in tape()) {
-        for (kind, name, declared) in read(&tape, &[]).desired.resources.iter() {
-            for defaults in [Defaults::Omit, Defaults::Fill] {
-                let text = declared.spec.to_json(defaults).to_string();
-                let (tree, findings) = yaml::parse(&text);
-                prop_assert!(findings.is_empty());
-                let tree = tree.unwrap();
-                let mut decoder = Decoder::default();
-                let spec = Spec::decode(kind, tree.root(), &mut decoder);
+    fn a_spec_survives_being_stored(tape in tape(), texts in spread()) {
+        let files = Model::from_tape(&tape).with_hostile_texts(&texts).files(&[]);
+        let fleet = Memo::default().read_once(&files, &Context::offline());
+        prop_assert!(!has_errors(&fleet.diagnostics), "{:?}", fleet.diagnostics);
+        for (kind, name, declared) in fleet.desired.resources.iter() {
+            let filled = declared.spec.to_json(Defaults::Fill).to_string();
+            for text in [declared.spec.to_stored(), filled] {
+                let spec = Spec::read_stored(kind, &text);
                 prop_assert_eq!(spec.map(|spec| spec.digest()), Some(declared.digest), "{} {} {}", kind, name, text);
             }
         }

@@ -196,7 +196,12 @@ CREATE TABLE proposals (
 -- One open proposal for each resource of a repository, whatever happens.
 CREATE UNIQUE INDEX proposals_open ON proposals (repository_id, kind, name)
     WHERE status IN ('pending_approval', 'approved', 'applying');
-CREATE INDEX proposals_by_account ON proposals (account_id, status, id);
+CREATE INDEX proposals_by_account ON proposals (account_id, id);
+CREATE INDEX proposals_by_status ON proposals (account_id, status, id);
+CREATE INDEX proposals_by_repository ON proposals (repository_id, id);
+CREATE INDEX proposals_in_turn ON proposals (repository_id, kind, name, id);
+CREATE INDEX proposals_rejected ON proposals (repository_id, kind, name) WHERE status = 'rejected';
+CREATE INDEX proposals_to_expire ON proposals (expires_at) WHERE status IN ('pending_approval', 'approved');
 CREATE INDEX proposals_by_resource ON proposals (account_id, kind, name, id);
 CREATE INDEX proposals_to_apply ON proposals (account_id, position) WHERE status IN ('approved', 'applying');
 
@@ -262,6 +267,8 @@ CREATE TABLE events (
     PRIMARY KEY (account_id, seq)
 );
 CREATE INDEX events_by_time ON events (at);
+CREATE INDEX events_by_run ON events (account_id, correlation_id, seq) WHERE correlation_id IS NOT NULL;
+CREATE INDEX events_by_repository ON events (account_id, repository_id, seq) WHERE repository_id IS NOT NULL;
 CREATE INDEX events_by_resource ON events (account_id, resource_kind, resource_name, seq);
 
 CREATE TABLE audit (
@@ -286,6 +293,7 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_by_target ON audit (account_id, target_kind, target, seq);
 
+-- A lease that was given back keeps the moment at which it would have run out, negated.
 CREATE TABLE leases (
     name TEXT NOT NULL PRIMARY KEY,
     holder TEXT NOT NULL,

@@ -5,9 +5,10 @@ use serde_json::{Value as Json, json};
 use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
 
+use crate::connection::AnyConnection;
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::sql::{AnyConnection, Row, Value, values};
+use crate::sql::{Row, Value, storable, values};
 
 /// Who did something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,16 @@ impl Actor {
     /// Windlass itself.
     pub fn windlass() -> Actor {
         Actor { name: "windlass".to_owned(), id: None, token_id: None, address: None, request_id: None }
+    }
+
+    fn storable(self) -> Actor {
+        Actor {
+            name: storable(self.name),
+            id: self.id.map(storable),
+            token_id: self.token_id.map(storable),
+            address: self.address.map(storable),
+            request_id: self.request_id.map(storable),
+        }
     }
 }
 
@@ -105,32 +116,10 @@ pub struct Audited {
     pub hash: String,
 }
 
-/// What checking the log found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verified {
-    /// Every entry is as it was written.
-    Intact {
-        /// How many.
-        entries: i64,
-        /// The hash of the last: what to keep elsewhere to notice a log cut short.
-        head: String,
-    },
-    /// From this entry on, the log is not what was written.
-    Broken {
-        /// The first entry that is wrong.
-        seq: i64,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-const COLUMNS: &str = "seq, at, actor, actor_id, token_id, address, request_id, action, target_kind, target, outcome, \
+pub(crate) const COLUMNS: &str = "seq, at, actor, actor_id, token_id, address, request_id, action, target_kind, target, outcome, \
                        before_digest, after_digest, detail, previous_hash, hash";
 
-/// Entries read at a time when checking.
-const CHECKED_AT_ONCE: i64 = 2_000;
-
-fn read_audited(row: &mut Row) -> Result<Audited, StoreError> {
+pub(crate) fn read_audited(row: &mut Row) -> Result<Audited, StoreError> {
     Ok(Audited {
         seq: row.number()?,
         at: row.moment()?,
@@ -155,7 +144,7 @@ fn read_audited(row: &mut Row) -> Result<Audited, StoreError> {
 
 impl Audited {
     /// The hash this entry should have: of its content, its number, its account and the hash before it.
-    fn expected_hash(&self, account_id: &str) -> String {
+    pub(crate) fn expected_hash(&self, account_id: &str) -> String {
         let content = json!([
             account_id,
             self.seq,
@@ -193,10 +182,11 @@ pub(crate) async fn append_audit(
         let mut audited = Audited {
             seq,
             at: entry.at,
-            actor: entry.actor,
+            // The hash is of what is stored.
+            actor: entry.actor.storable(),
             action: entry.action.to_owned(),
-            target_kind: entry.target_kind,
-            target: entry.target,
+            target_kind: storable(entry.target_kind),
+            target: storable(entry.target),
             outcome: entry.outcome.slug().to_owned(),
             before: entry.before.map(|digest| digest.to_string()),
             after: entry.after.map(|digest| digest.to_string()),
@@ -251,48 +241,4 @@ impl Reading {
         let mut rows = self.connection.rows_built(sql, values).await?;
         rows.iter_mut().map(read_audited).collect()
     }
-
-    /// Checks every entry of an account against its hash and the one before it.
-    pub async fn audit_verify(&mut self, account_id: &str) -> Result<Verified, StoreError> {
-        let (mut seq, mut hash) = (0, String::new());
-        loop {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM audit WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT {CHECKED_AT_ONCE}"
-            );
-            let mut rows = self.connection.rows_built(sql, values![account_id, seq]).await?;
-            if rows.is_empty() {
-                break;
-            }
-            for row in &mut rows {
-                let entry = read_audited(row)?;
-                if let Some(reason) = fault_of(&entry, account_id, seq, &hash) {
-                    return Ok(Verified::Broken { seq: seq + 1, reason });
-                }
-                (seq, hash) = (entry.seq, entry.hash);
-            }
-        }
-        let sql = "SELECT audit_seq, audit_hash FROM chains WHERE account_id = $1";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        let head =
-            rows.first_mut().map(|row| Ok::<_, StoreError>((row.number()?, row.text()?))).transpose()?;
-        match head {
-            Some((head_seq, _)) if head_seq > seq => {
-                Ok(Verified::Broken { seq: seq + 1, reason: "the last entries are missing".to_owned() })
-            }
-            Some((head_seq, head_hash)) if (head_seq, &head_hash) != (seq, &hash) => {
-                Ok(Verified::Broken { seq, reason: "entries were added behind the log's back".to_owned() })
-            }
-            _ => Ok(Verified::Intact { entries: seq, head: hash }),
-        }
-    }
-}
-
-fn fault_of(entry: &Audited, account_id: &str, last_seq: i64, last_hash: &str) -> Option<String> {
-    if entry.seq != last_seq + 1 {
-        return Some(format!("entry {} is missing", last_seq + 1));
-    }
-    if entry.previous_hash != last_hash {
-        return Some("it does not follow the entry before it".to_owned());
-    }
-    (entry.hash != entry.expected_hash(account_id)).then(|| "its content is not what was written".to_owned())
 }

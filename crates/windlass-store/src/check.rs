@@ -5,11 +5,12 @@ use std::path::Path;
 use windlass_core::digest::Digest;
 use windlass_core::resource::Kind;
 
-use crate::audit::Verified;
-use crate::db::Store;
+use crate::db::{Reading, Store};
 use crate::error::StoreError;
+use crate::page::new_id;
 use crate::resources::read_spec;
-use crate::sql::{Row, values};
+use crate::sql::Row;
+use crate::verify::Verified;
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ const RULES: &[(&str, &str)] = &[
     (
         "every proposal belongs to a run",
         "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved', 'applying') \
-         AND id NOT IN (SELECT proposal_id FROM run_proposals)",
+         AND NOT EXISTS (SELECT 1 FROM run_proposals WHERE run_proposals.proposal_id = proposals.id)",
     ),
     (
         "every account has its chain",
@@ -49,21 +50,50 @@ const RULES: &[(&str, &str)] = &[
     ),
 ];
 
+/// What holds specs beside their digests: the statement, and what it tells of.
+const SPECS: &[(&str, &str)] = &[
+    (
+        "every resource can be read and is what its digest says",
+        "SELECT kind, name, spec, digest FROM resources",
+    ),
+    (
+        "everything git wants can be read and is what its digest says",
+        "SELECT kind, name, spec, digest FROM desired",
+    ),
+];
+
 impl Store {
-    /// Copies an embedded database into a new file while it is being used. The copy is complete and consistent.
+    /// Copies an embedded database into a new file while it is being used. The copy is complete and consistent, for
+    /// nobody else to read, and appears under its name only when it is.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         if self.file().is_none() {
             let message = "a PostgreSQL database is backed up with pg_dump, while Windlass runs";
             return Err(StoreError::Backup(message.to_owned()));
         }
-        let path =
+        let name =
             to.to_str().ok_or_else(|| StoreError::Backup("the file's name is not UTF-8".to_owned()))?;
         if to.exists() {
-            return Err(StoreError::Backup(format!("{path} exists already; a backup never overwrites")));
+            return Err(StoreError::Backup(format!("{name} exists already; a backup never overwrites")));
         }
-        let mut reading = self.read().await?;
-        reading.connection.execute("VACUUM INTO $1", values![path]).await?;
-        Ok(())
+        let partial = format!("{name}.{}.partial", new_id());
+        let copied = self.copy_into(&partial, to).await;
+        if copied.is_err() {
+            let _ = tokio::fs::remove_file(&partial).await;
+        }
+        copied
+    }
+
+    async fn copy_into(&self, partial: &str, to: &Path) -> Result<(), StoreError> {
+        let told = |error| StoreError::Backup(format!("cannot write {}: {error}", to.display()));
+        // SQLite accepts a file that is empty, and so it is ours from the beginning.
+        let mut options = tokio::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        options.mode(0o600);
+        let file = options.open(partial).await.map_err(told)?;
+        self.copy_file(partial).await?;
+        file.sync_all().await.map_err(told)?;
+        tokio::fs::rename(partial, to).await.map_err(told)
     }
 
     /// Checks everything that can be checked without changing anything.
@@ -71,37 +101,43 @@ impl Store {
         let mut reading = self.read().await?;
         let mut checked = Vec::new();
         if self.file().is_some() {
-            let mut rows = reading.connection.rows("PRAGMA integrity_check", Vec::new()).await?;
-            let told: Vec<String> = rows.iter_mut().map(Row::text).collect::<Result<_, _>>()?;
-            let fault = (told != ["ok"]).then(|| told.join("; "));
-            checked.push(Checked::new("the database file is whole", fault));
+            checked.push(reading.check_file().await?);
+            checked.push(reading.check_references().await?);
         }
         for (what, sql) in RULES {
             let mut rows = reading.connection.rows(sql, Vec::new()).await?;
             let count = rows.first_mut().map_or(Ok(0), Row::count)?;
             checked.push(Checked::new(*what, (count > 0).then(|| format!("not so for {count}"))));
         }
-        let faults = self.unsound_resources().await?;
-        let fault = (!faults.is_empty()).then(|| faults.join("; "));
-        checked.push(Checked::new("every resource can be read and is what its digest says", fault));
+        for (what, sql) in SPECS {
+            checked.push(Checked::new(*what, reading.unsound_specs(sql).await?));
+        }
         let accounts = reading.accounts().await?;
-        for (id, name) in
-            accounts.iter().map(|account| (account.id.as_str(), account.name.as_str())).chain([("", "")])
-        {
-            let fault = match reading.audit_verify(id).await? {
-                Verified::Intact { .. } => None,
-                Verified::Broken { seq, reason } => Some(format!("entry {seq}: {reason}")),
-            };
-            let whose = if id.is_empty() { "the installation".to_owned() } else { format!("account {name}") };
-            checked.push(Checked::new(format!("the audit log of {whose} is intact"), fault));
+        checked.push(reading.check_audit("", "the installation").await?);
+        for account in accounts {
+            checked.push(reading.check_audit(&account.id, &format!("account {}", account.name)).await?);
         }
         Ok(checked)
     }
+}
 
-    async fn unsound_resources(&self) -> Result<Vec<String>, StoreError> {
-        let mut reading = self.read().await?;
-        let sql = "SELECT kind, name, spec, digest FROM resources";
-        let mut rows = reading.connection.rows(sql, Vec::new()).await?;
+impl Reading {
+    async fn check_file(&mut self) -> Result<Checked, StoreError> {
+        let mut rows = self.connection.rows("PRAGMA integrity_check", Vec::new()).await?;
+        let told: Vec<String> = rows.iter_mut().map(Row::text).collect::<Result<_, _>>()?;
+        Ok(Checked::new("the database file is whole", (told != ["ok"]).then(|| told.join("; "))))
+    }
+
+    async fn check_references(&mut self) -> Result<Checked, StoreError> {
+        let sql = "SELECT DISTINCT \"table\" FROM pragma_foreign_key_check";
+        let mut rows = self.connection.rows(sql, Vec::new()).await?;
+        let tables: Vec<String> = rows.iter_mut().map(Row::text).collect::<Result<_, _>>()?;
+        let fault = (!tables.is_empty()).then(|| format!("not so in {}", tables.join(", ")));
+        Ok(Checked::new("every row refers to rows that are there", fault))
+    }
+
+    async fn unsound_specs(&mut self, sql: &'static str) -> Result<Option<String>, StoreError> {
+        let mut rows = self.connection.rows(sql, Vec::new()).await?;
         let mut faults = Vec::new();
         for row in &mut rows {
             let (kind, name, spec, digest) = (row.text()?, row.text()?, row.text()?, row.text()?);
@@ -114,6 +150,14 @@ impl Store {
                 Some(_) => {}
             }
         }
-        Ok(faults)
+        Ok((!faults.is_empty()).then(|| faults.join("; ")))
+    }
+
+    async fn check_audit(&mut self, account_id: &str, whose: &str) -> Result<Checked, StoreError> {
+        let fault = match self.audit_verify(account_id).await? {
+            Verified::Intact { .. } => None,
+            Verified::Broken { seq, reason } => Some(format!("entry {seq}: {reason}")),
+        };
+        Ok(Checked::new(format!("the audit log of {whose} is intact"), fault))
     }
 }

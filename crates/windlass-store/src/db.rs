@@ -9,9 +9,10 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
+use sqlx::{AssertSqlSafe, Connection as _, SqlSafeStr as _, SqliteConnection};
 
+use crate::connection::{AnyConnection, Link};
 use crate::error::StoreError;
-use crate::sql::AnyConnection;
 
 /// How long to wait for a connection or a lock before giving up: longer than any of our own transactions.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -21,6 +22,12 @@ const READERS: u32 = 4;
 
 /// Connections to PostgreSQL: it orders writers itself.
 const POSTGRES_CONNECTIONS: u32 = 10;
+
+/// What every connection to PostgreSQL is told: waiting for a lock ends as it does in SQLite, and a replica that lost its
+/// power in the middle of a transaction does not hold its locks until someone notices.
+const POSTGRES_SESSION: &str = "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '60s'";
+
+const FIRST: &str = include_str!("../migrations/0001_first.sql");
 
 /// SQLite's page cache for each connection, in KiB (negative means KiB): small, the system caches the file too.
 const SQLITE_CACHE: &str = "-4096";
@@ -89,32 +96,32 @@ impl Store {
     }
 
     async fn migrate(&self) -> Result<(), StoreError> {
-        let migrator = migrator();
         match &self.pools {
-            Pools::Sqlite { writer, .. } => migrator.run(writer).await?,
-            Pools::Postgres(pool) => migrator.run(pool).await?,
+            Pools::Sqlite { writer, .. } => migrator(FIRST.to_owned()).run(writer).await?,
+            // Names sort by their bytes, as in SQLite, whatever the locale of the server is or becomes.
+            Pools::Postgres(pool) => {
+                migrator(FIRST.replace(" TEXT", " TEXT COLLATE \"C\"")).run(pool).await?;
+            }
         }
         Ok(())
     }
 
     /// A connection for reading.
     pub async fn read(&self) -> Result<Reading, StoreError> {
-        let connection = match &self.pools {
-            Pools::Sqlite { readers, .. } => AnyConnection::Sqlite(readers.acquire().await?),
-            Pools::Postgres(pool) => AnyConnection::Postgres(pool.acquire().await?),
+        let link = match &self.pools {
+            Pools::Sqlite { readers, .. } => Link::Sqlite(readers.acquire().await?),
+            Pools::Postgres(pool) => Link::Postgres(pool.acquire().await?),
         };
-        Ok(Reading { connection })
+        Ok(Reading { connection: AnyConnection::new(link) })
     }
 
     /// A connection in a transaction that may write. Dropped before its end, it is rolled back.
     pub(crate) async fn begin(&self) -> Result<AnyConnection, StoreError> {
-        Ok(match &self.pools {
+        Ok(AnyConnection::new(match &self.pools {
             // Immediate: a transaction that reads first and writes later would otherwise fail instead of waiting.
-            Pools::Sqlite { writer, .. } => {
-                AnyConnection::SqliteWriting(writer.begin_with("BEGIN IMMEDIATE").await?)
-            }
-            Pools::Postgres(pool) => AnyConnection::PostgresWriting(pool.begin().await?),
-        })
+            Pools::Sqlite { writer, .. } => Link::SqliteWriting(writer.begin_with("BEGIN IMMEDIATE").await?),
+            Pools::Postgres(pool) => Link::PostgresWriting(pool.begin().await?),
+        }))
     }
 
     /// The file, if the database is one.
@@ -123,6 +130,17 @@ impl Store {
             Pools::Sqlite { path, .. } => Some(path),
             Pools::Postgres(_) => None,
         }
+    }
+
+    /// Copies the file, if the database is one, into a file that is empty or not there.
+    pub(crate) async fn copy_file(&self, to: &str) -> Result<(), StoreError> {
+        let Pools::Sqlite { path, .. } = &self.pools else { return Ok(()) };
+        // A connection of its own: those for reading may not write, not even another file.
+        let options = sqlite_options(path).create_if_missing(false);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        sqlx::query("VACUUM INTO $1").bind(to).execute(&mut connection).await?;
+        connection.close().await?;
+        Ok(())
     }
 
     /// Closes every connection after what is under way.
@@ -137,8 +155,8 @@ impl Store {
     }
 }
 
-async fn open_sqlite(path: &Path) -> Result<Pools, StoreError> {
-    let options = SqliteConnectOptions::new()
+fn sqlite_options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
         .foreign_keys(true)
@@ -148,10 +166,22 @@ async fn open_sqlite(path: &Path) -> Result<Pools, StoreError> {
         .busy_timeout(PATIENCE)
         .pragma("cache_size", SQLITE_CACHE)
         .pragma("journal_size_limit", "67108864")
-        .optimize_on_close(true, None);
+        .optimize_on_close(true, None)
+}
+
+async fn open_sqlite(path: &Path) -> Result<Pools, StoreError> {
+    let options = sqlite_options(path);
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
         .acquire_timeout(PATIENCE)
+        // A full disk makes SQLite end a transaction by itself, and sqlx never learns that it ended: such a connection
+        // begins no other, so another takes its place.
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                connection.ping().await?;
+                Ok(!connection.is_in_transaction())
+            })
+        })
         .connect_with(options.clone())
         .await?;
     let readers = SqlitePoolOptions::new()
@@ -170,19 +200,15 @@ async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
     let pool = PgPoolOptions::new()
         .max_connections(POSTGRES_CONNECTIONS)
         .acquire_timeout(PATIENCE)
+        .after_connect(|connection, _| {
+            Box::pin(async move { sqlx::raw_sql(POSTGRES_SESSION).execute(connection).await.map(drop) })
+        })
         .connect_with(options)
         .await?;
     Ok(Pools::Postgres(pool))
 }
 
-fn migrator() -> Migrator {
-    let first = include_str!("../migrations/0001_first.sql");
-    let migrations = vec![Migration::new(
-        1,
-        "first".into(),
-        MigrationType::Simple,
-        sqlx::SqlStr::from_static(first),
-        false,
-    )];
-    Migrator::with_migrations(migrations)
+fn migrator(first: String) -> Migrator {
+    let first = AssertSqlSafe(first).into_sql_str();
+    Migrator::with_migrations(vec![Migration::new(1, "first".into(), MigrationType::Simple, first, false)])
 }

@@ -8,7 +8,7 @@ use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::resources::{read_spec, spec_text};
+use crate::resources::read_spec;
 use crate::sql::values;
 use crate::write::Writing;
 
@@ -112,7 +112,7 @@ impl Writing {
                     new.kind.slug(),
                     new.name,
                     new.digest,
-                    spec_text(new.spec),
+                    new.spec.to_stored(),
                     new.file
                 ]);
             }

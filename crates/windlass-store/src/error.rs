@@ -23,6 +23,9 @@ pub enum StoreError {
         /// The beginning of what it holds.
         value: String,
     },
+    /// Something else in the same transaction failed before.
+    #[error("something else in the same transaction failed before; nothing of it is saved")]
+    Spoiled,
     /// There is no such account.
     #[error("there is no account {id}")]
     NoAccount {
@@ -83,5 +86,106 @@ impl From<sqlx::Error> for StoreError {
             "40001" | "40P01" | "55P03" => StoreError::Busy(error),
             _ => StoreError::Database(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+    use windlass_core::time::Timestamp;
+
+    use super::StoreError;
+    use crate::{Address, Store};
+
+    async fn store(directory: &tempfile::TempDir) -> Store {
+        Store::open(&Address::Sqlite(directory.path().join("windlass.db"))).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_is_told_as_such_saves_nothing_and_passes() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = store(&directory).await;
+        let now = Timestamp::from_millis(0);
+        let mut writing = store.write().await.unwrap();
+        writing.setting_put("early", "x").await.unwrap();
+        writing.connection.command("PRAGMA max_page_count = 1").await.unwrap();
+        let refused = writing.setting_put("large", &"x".repeat(1 << 20)).await;
+        assert!(matches!(refused, Err(StoreError::DiskFull(_))), "{refused:?}");
+        assert!(matches!(writing.setting("early").await, Err(StoreError::Spoiled)));
+        assert!(matches!(writing.commit().await, Err(StoreError::Spoiled)));
+
+        let mut writing = store.write().await.unwrap();
+        assert_eq!(writing.setting("early").await.unwrap(), None);
+        writing.connection.command("PRAGMA max_page_count = 1000000").await.unwrap();
+        writing.setting_put("large", &"x".repeat(1 << 20)).await.unwrap();
+        writing.account_add("id", "acme", now).await.unwrap();
+        writing.commit().await.unwrap();
+        let mut reading = store.read().await.unwrap();
+        assert!(reading.setting("large").await.unwrap().is_some());
+        assert!(store.check().await.unwrap().iter().all(|checked| checked.fault.is_none()));
+    }
+
+    #[tokio::test]
+    async fn a_database_that_may_not_be_written_is_read_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = store(&directory).await;
+        let mut reading = store.read().await.unwrap();
+        let refused = reading.connection.command("DELETE FROM accounts").await;
+        assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
+        let mut writing = store.write().await.unwrap();
+        writing.connection.command("PRAGMA query_only = ON").await.unwrap();
+        let refused = writing.setting_put("name", "value").await;
+        assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn a_write_that_got_in_the_way_is_busy() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, other) = (store(&directory).await, store(&directory).await);
+        let mut writing = other.write().await.unwrap();
+        writing.connection.command("PRAGMA busy_timeout = 0").await.unwrap();
+        drop(writing);
+        let _held = one.write().await.unwrap();
+        let refused = other.write().await.err();
+        assert!(matches!(refused, Some(StoreError::Busy(_))), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn waiting_for_a_server_ends_in_time() {
+        let Some(server) = windlass_testkit::servers::Postgres::shared() else { return };
+        let address = Address::parse(&server.fresh_database()).unwrap();
+        let store = Store::open(&address).await.unwrap();
+        let mut writing = store.write().await.unwrap();
+        for (setting, expected) in
+            [("SHOW lock_timeout", "15s"), ("SHOW idle_in_transaction_session_timeout", "1min")]
+        {
+            let mut rows = writing.connection.rows(setting, Vec::new()).await.unwrap();
+            assert_eq!(rows[0].text().unwrap(), expected);
+        }
+        drop(writing);
+        let mut held = store.write().await.unwrap();
+        held.connection.command("UPDATE chains SET event_seq = 0").await.unwrap();
+        let mut late = store.write().await.unwrap();
+        late.connection.command("SET LOCAL lock_timeout = '1ms'").await.unwrap();
+        let refused = late.connection.command("UPDATE chains SET event_seq = 0").await;
+        assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
+        drop((held, late));
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn every_text_of_a_server_sorts_by_its_bytes() {
+        let Some(server) = windlass_testkit::servers::Postgres::shared() else { return };
+        let store = Store::open(&Address::parse(&server.fresh_database()).unwrap()).await.unwrap();
+        let sql = "SELECT table_name || '.' || column_name FROM information_schema.columns \
+                   WHERE table_schema = 'public' AND table_name <> '_sqlx_migrations' AND data_type = 'text' \
+                   AND collation_name IS DISTINCT FROM 'C'";
+        let mut reading = store.read().await.unwrap();
+        let mut rows = reading.connection.rows(sql, Vec::new()).await.unwrap();
+        let other: Vec<String> = rows.iter_mut().map(|row| row.text().unwrap()).collect();
+        assert!(other.is_empty(), "{other:?}");
+        drop(reading);
+        store.close().await;
     }
 }

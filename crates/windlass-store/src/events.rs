@@ -5,10 +5,11 @@ use serde_json::Value as Json;
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 
+use crate::connection::AnyConnection;
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::page::like_pattern;
-use crate::sql::{AnyConnection, Row, Value, values};
+use crate::page::{like_pattern, search_pattern};
+use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
 /// How much an event matters.
@@ -107,7 +108,7 @@ pub struct EventFilter {
     pub resource: Option<ResourceKey>,
     /// A severity.
     pub severity: Option<Severity>,
-    /// Text in the message.
+    /// Text in the message; ASCII letters in upper or lower case.
     pub search: Option<String>,
 }
 
@@ -192,7 +193,7 @@ impl Reading {
         };
         match &filter.kind {
             Some(kind) if kind.ends_with('.') => {
-                add("kind LIKE ? ESCAPE '\\'", like_pattern(kind, "%").into())
+                add("kind LIKE ? ESCAPE '\\'", like_pattern(kind, "%").into());
             }
             Some(kind) => add("kind = ?", kind.into()),
             None => {}
@@ -211,8 +212,7 @@ impl Reading {
             add("severity = ?", severity.slug().into());
         }
         if let Some(text) = &filter.search {
-            let pattern = format!("%{}", like_pattern(&text.to_lowercase(), "%"));
-            add("LOWER(message) LIKE ? ESCAPE '\\'", pattern.into());
+            add("LOWER(message) LIKE ? ESCAPE '\\'", search_pattern(text).into());
         }
         match order {
             EventOrder::NewestBefore(seq) => {

@@ -44,7 +44,7 @@ impl Store {
         Ok(epoch.map(|epoch| Lease { name: name.to_owned(), holder: holder.to_owned(), epoch }))
     }
 
-    /// Keeps a lease for longer. False if it has passed to someone else.
+    /// Keeps a lease for longer. False if it has passed to someone else or was given back.
     pub async fn lease_renew(
         &self,
         lease: &Lease,
@@ -52,7 +52,8 @@ impl Store {
         length: Duration,
     ) -> Result<bool, StoreError> {
         let mut writing = self.write().await?;
-        let sql = "UPDATE leases SET expires_at = $4 WHERE name = $1 AND holder = $2 AND epoch = $3";
+        let sql = "UPDATE leases SET expires_at = $4 WHERE name = $1 AND holder = $2 AND epoch = $3 \
+                   AND expires_at > 0";
         let values = values![&lease.name, &lease.holder, lease.epoch, now.after(length)];
         let is_held = writing.connection.execute(sql, values).await? == 1;
         writing.commit().await?;
@@ -62,14 +63,16 @@ impl Store {
     /// Ends every lease: for the only process of an embedded database, whose predecessor may have died with some.
     pub async fn leases_end_all(&self) -> Result<(), StoreError> {
         let mut writing = self.write().await?;
-        writing.connection.execute("UPDATE leases SET expires_at = 0", Vec::new()).await?;
+        let sql = "UPDATE leases SET expires_at = -expires_at WHERE expires_at > 0";
+        writing.connection.execute(sql, Vec::new()).await?;
         writing.commit().await
     }
 
     /// Gives a lease back.
     pub async fn lease_release(&self, lease: &Lease) -> Result<(), StoreError> {
         let mut writing = self.write().await?;
-        let sql = "UPDATE leases SET expires_at = 0 WHERE name = $1 AND holder = $2 AND epoch = $3";
+        let sql = "UPDATE leases SET expires_at = -expires_at WHERE name = $1 AND holder = $2 AND epoch = $3 \
+                   AND expires_at > 0";
         writing.connection.execute(sql, values![&lease.name, &lease.holder, lease.epoch]).await?;
         writing.commit().await
     }
@@ -88,8 +91,8 @@ impl Writing {
 
     /// Forgets leases nobody has held for long.
     pub async fn leases_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        // Released ones keep their epoch for a while, so that a late writer is still told apart.
-        let sql = "DELETE FROM leases WHERE expires_at <= $1 AND expires_at > 0";
+        // Those given back keep their epoch for as long, so that a late writer is still told apart.
+        let sql = "DELETE FROM leases WHERE ABS(expires_at) <= $1";
         self.connection.execute(sql, values![before]).await
     }
 }

@@ -8,6 +8,7 @@
 mod accounts;
 mod audit;
 mod check;
+mod connection;
 mod db;
 mod desired;
 mod drift;
@@ -24,10 +25,11 @@ mod settings;
 mod sql;
 mod tokens;
 mod users;
+mod verify;
 mod write;
 
 pub use accounts::{Account, Halt};
-pub use audit::{Actor, AuditEntry, Audited, Outcome, Verified};
+pub use audit::{Actor, AuditEntry, Audited, Outcome};
 pub use check::Checked;
 pub use db::{Address, Reading, Store};
 pub use desired::{NewWanted, Wanted};
@@ -44,4 +46,5 @@ pub use runs::{Run, RunError, Stage, Trigger};
 pub use settings::{Answer, Throttle};
 pub use tokens::Token;
 pub use users::{Member, Session, User};
+pub use verify::Verified;
 pub use write::{AccountWriting, Mark, Writing};

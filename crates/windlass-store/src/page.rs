@@ -13,6 +13,12 @@ pub(crate) fn like_pattern(text: &str, behind: &str) -> String {
     pattern
 }
 
+/// Text for a `LOWER(column) LIKE … ESCAPE '\'` that finds the text anywhere. Only ASCII letters have two cases: that is
+/// what `LOWER` does in both databases.
+pub(crate) fn search_pattern(text: &str) -> String {
+    format!("%{}", like_pattern(&text.to_ascii_lowercase(), "%"))
+}
+
 /// A new id: unique, and later ones sort behind earlier ones.
 pub fn new_id() -> String {
     uuid::Uuid::now_v7().to_string()

@@ -7,7 +7,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::page::like_pattern;
+use crate::page::search_pattern;
 use crate::proposals::{Approval, COLUMNS, Proposal, read_proposal};
 use crate::sql::{Row, Value, values};
 
@@ -24,7 +24,7 @@ pub struct ProposalFilter {
     pub kind: Option<Kind>,
     /// Of one resource by name.
     pub name: Option<String>,
-    /// Text in the name.
+    /// Text in the name, in upper or lower case.
     pub search: Option<String>,
 }
 
@@ -68,8 +68,7 @@ impl Reading {
             add("proposals.name = ?", name.into());
         }
         if let Some(text) = &filter.search {
-            let pattern = format!("%{}", like_pattern(&text.to_lowercase(), "%"));
-            add("LOWER(proposals.name) LIKE ? ESCAPE '\\'", pattern.into());
+            add("LOWER(proposals.name) LIKE ? ESCAPE '\\'", search_pattern(text).into());
         }
         if let Some(before) = before {
             add("proposals.id < ?", before.into());
@@ -149,8 +148,10 @@ impl Reading {
 
     /// Accounts that have proposals which are approved, or wait for something beside approval.
     pub async fn accounts_to_apply(&mut self) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT DISTINCT account_id FROM proposals WHERE status IN ('approved', 'applying') \
-                   OR (status = 'pending_approval' AND blocked_by <> '[]')";
+        let sql = "SELECT id FROM accounts WHERE EXISTS (SELECT 1 FROM proposals \
+                   WHERE proposals.account_id = accounts.id AND proposals.status IN ('approved', 'applying')) \
+                   OR EXISTS (SELECT 1 FROM proposals WHERE proposals.account_id = accounts.id \
+                   AND proposals.status = 'pending_approval' AND proposals.blocked_by <> '[]') ORDER BY id";
         let mut rows = self.connection.rows(sql, Vec::new()).await?;
         rows.iter_mut().map(Row::text).collect()
     }
@@ -158,9 +159,13 @@ impl Reading {
     /// Undecided proposals of every account that nobody decided in time: account and id.
     pub async fn proposals_expired(&mut self, now: Timestamp) -> Result<Vec<(String, String)>, StoreError> {
         let sql = "SELECT account_id, id FROM proposals WHERE status IN ('pending_approval', 'approved') \
-                   AND expires_at <= $1 ORDER BY account_id, id";
+                   AND expires_at <= $1";
         let mut rows = self.connection.rows(sql, values![now]).await?;
-        rows.iter_mut().map(|row| Ok((row.text()?, row.text()?))).collect()
+        let mut expired: Vec<(String, String)> =
+            rows.iter_mut().map(|row| Ok((row.text()?, row.text()?))).collect::<Result<_, StoreError>>()?;
+        // Sorted here: asked to sort, SQLite prefers to read every proposal in that order.
+        expired.sort();
+        Ok(expired)
     }
 
     /// How many proposals of an account are in each state that is open.

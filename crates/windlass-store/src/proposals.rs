@@ -10,7 +10,7 @@ use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
 
 use crate::error::StoreError;
-use crate::resources::{read_spec, spec_text};
+use crate::resources::read_spec;
 use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
@@ -204,8 +204,8 @@ impl Writing {
                     proposal.position,
                     change.base,
                     change.desired,
-                    change.before.as_deref().map(spec_text),
-                    change.after.as_deref().map(spec_text),
+                    change.before.as_deref().map(Spec::to_stored),
+                    change.after.as_deref().map(Spec::to_stored),
                     &proposal.commit_sha,
                     &proposal.author,
                     file,
@@ -298,7 +298,7 @@ impl Writing {
             id,
             version,
             edit.map(|edit| edit.digest),
-            edit.map(|edit| spec_text(&edit.spec)),
+            edit.map(|edit| edit.spec.to_stored()),
             edit.map(|edit| edit.by.as_str())
         ];
         Ok(self.connection.execute(sql, values).await? == 1)
@@ -320,8 +320,8 @@ impl Writing {
         before: Timestamp,
         failed_before: Timestamp,
     ) -> Result<u64, StoreError> {
-        const OLD: &str = "SELECT id FROM proposals WHERE closed_at < $1 AND (closed_at < $2 OR status <> 'failed') \
-                           AND id NOT IN (SELECT proposal_id FROM run_proposals)";
+        const OLD: &str = "SELECT old.id FROM proposals AS old WHERE closed_at < $1 AND (closed_at < $2 OR status <> 'failed') \
+                           AND NOT EXISTS (SELECT 1 FROM run_proposals WHERE run_proposals.proposal_id = old.id)";
         let sql = format!("DELETE FROM approvals WHERE proposal_id IN ({OLD})");
         self.connection.rows_built(sql, values![before, failed_before]).await?;
         let sql = format!("DELETE FROM proposals WHERE id IN ({OLD}) RETURNING id");

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use windlass_core::digest::Digest;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
-use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::page::{like_pattern, new_id};
+use crate::page::{new_id, search_pattern};
 use crate::sql::{Row, values};
 use crate::write::AccountWriting;
 
@@ -54,7 +53,7 @@ pub struct ResourceFilter {
     pub kind: Option<Kind>,
     /// Owned by this repository; `""` for those nobody owns.
     pub owner_id: Option<String>,
-    /// Text in the name.
+    /// Text in the name, in upper or lower case.
     pub search: Option<String>,
 }
 
@@ -68,7 +67,7 @@ fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
 
 /// Reads a stored spec. It was valid when it was stored.
 pub(crate) fn read_spec(kind: Kind, text: &str) -> Result<Spec, StoreError> {
-    Spec::read(kind, text).spec.ok_or_else(|| StoreError::Broken {
+    Spec::read_stored(kind, text).ok_or_else(|| StoreError::Broken {
         column: format!("spec of a {kind}"),
         value: text.chars().take(80).collect(),
     })
@@ -89,11 +88,6 @@ fn read_resource(row: &mut Row) -> Result<Resource, StoreError> {
         updated_at: row.moment()?,
         updated_by: row.text()?,
     })
-}
-
-/// The spec as it is stored.
-pub(crate) fn spec_text(spec: &Spec) -> String {
-    spec.to_json(Defaults::Omit).to_string()
 }
 
 impl Reading {
@@ -150,8 +144,7 @@ impl Reading {
             None => {}
         }
         if let Some(text) = &filter.search {
-            let pattern = format!("%{}", like_pattern(&text.to_lowercase(), "%"));
-            add("LOWER(name) LIKE ? ESCAPE '\\'", values![pattern]);
+            add("LOWER(name) LIKE ? ESCAPE '\\'", values![search_pattern(text)]);
         }
         match (filter.kind, after) {
             (Some(_), Some(key)) => add("name > ?", values![&key.name]),
@@ -216,7 +209,7 @@ impl AccountWriting {
             key.kind.slug(),
             &key.name,
             new_id(),
-            spec_text(spec),
+            spec.to_stored(),
             spec.digest(),
             owner_id,
             now,

@@ -363,13 +363,13 @@ impl Writing {
         before: Timestamp,
         failed_before: Timestamp,
     ) -> Result<u64, StoreError> {
-        const OLD: &str = "SELECT id FROM sync_runs WHERE stage = 'finished' AND created_at < $1 \
+        const OLD: &str = "SELECT old.id FROM sync_runs AS old WHERE stage = 'finished' AND created_at < $1 \
                            AND (created_at < $2 OR status NOT IN ('failed', 'partial')) \
                            AND id NOT IN (SELECT last_run_id FROM repositories WHERE last_run_id IS NOT NULL) \
                            AND id NOT IN (SELECT good_run_id FROM repositories WHERE good_run_id IS NOT NULL) \
-                           AND id NOT IN (SELECT run_proposals.run_id FROM run_proposals JOIN proposals \
-                           ON proposals.id = run_proposals.proposal_id \
-                           WHERE proposals.status IN ('pending_approval', 'approved', 'applying'))";
+                           AND NOT EXISTS (SELECT 1 FROM run_proposals JOIN proposals \
+                           ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = old.id \
+                           AND proposals.status IN ('pending_approval', 'approved', 'applying'))";
         let values = || values![before, failed_before];
         let sql = format!("DELETE FROM run_proposals WHERE run_id IN ({OLD})");
         self.connection.rows_built(sql, values()).await?;

@@ -1,22 +1,29 @@
-//! The one place that knows there are two databases: values in, rows out.
+//! Values on their way into a database, and rows on their way out.
 //!
-//! Every statement is one text with `$1` placeholders that both understand, and only two types cross the border, text
-//! and 64-bit numbers. What differs between the two beyond that is in `db.rs`.
+//! Only two types cross the border: text and 64-bit numbers.
 
-use sqlx::{AssertSqlSafe, Column as _, Row as _, SqlSafeStr as _};
+use sqlx::{Column as _, Row as _};
 use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
 
 use crate::error::StoreError;
-
-/// Rows of one `INSERT`. With at most 31 columns this stays below SQLite's 32,766 values of a statement.
-const ROWS_AT_ONCE: usize = 500;
 
 /// A value on its way into the database.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Text(Option<String>),
     Number(Option<i64>),
+}
+
+impl Value {
+    fn text(text: String) -> Value {
+        Value::Text(Some(storable(text)))
+    }
+}
+
+/// The text as both databases can hold it: PostgreSQL's texts have no NUL, and SQLite's functions stop at one.
+pub(crate) fn storable(text: String) -> String {
+    if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text }
 }
 
 /// The values of a statement, in the order of its placeholders.
@@ -27,37 +34,37 @@ pub(crate) use values;
 
 impl From<&str> for Value {
     fn from(text: &str) -> Value {
-        Value::Text(Some(text.to_owned()))
+        Value::text(text.to_owned())
     }
 }
 
 impl From<&String> for Value {
     fn from(text: &String) -> Value {
-        Value::Text(Some(text.clone()))
+        Value::text(text.clone())
     }
 }
 
 impl From<String> for Value {
     fn from(text: String) -> Value {
-        Value::Text(Some(text))
+        Value::text(text)
     }
 }
 
 impl From<Option<String>> for Value {
     fn from(text: Option<String>) -> Value {
-        Value::Text(text)
+        text.map_or(Value::Text(None), Value::text)
     }
 }
 
 impl From<&Option<String>> for Value {
     fn from(text: &Option<String>) -> Value {
-        Value::Text(text.clone())
+        text.clone().into()
     }
 }
 
 impl From<Option<&str>> for Value {
     fn from(text: Option<&str>) -> Value {
-        Value::Text(text.map(str::to_owned))
+        text.map(str::to_owned).into()
     }
 }
 
@@ -220,128 +227,5 @@ impl Row {
             AnyRow::Postgres(row) => row.columns().get(index).map(|column| column.name().to_owned()),
         };
         StoreError::Broken { column: column.unwrap_or_default(), value: text.chars().take(80).collect() }
-    }
-}
-
-/// One connection to one of the two, in a transaction or not.
-pub(crate) enum AnyConnection {
-    Sqlite(sqlx::pool::PoolConnection<sqlx::Sqlite>),
-    SqliteWriting(sqlx::Transaction<'static, sqlx::Sqlite>),
-    Postgres(sqlx::pool::PoolConnection<sqlx::Postgres>),
-    PostgresWriting(sqlx::Transaction<'static, sqlx::Postgres>),
-}
-
-enum Target<'c> {
-    Sqlite(&'c mut sqlx::SqliteConnection),
-    Postgres(&'c mut sqlx::PgConnection),
-}
-
-macro_rules! bind_all {
-    ($sql:expr, $values:expr) => {{
-        let mut query = sqlx::query($sql);
-        for value in $values {
-            query = match value {
-                Value::Text(text) => query.bind(text),
-                Value::Number(number) => query.bind(number),
-            };
-        }
-        query
-    }};
-}
-
-impl AnyConnection {
-    /// All rows of a statement.
-    pub(crate) async fn rows(
-        &mut self,
-        sql: &'static str,
-        values: Vec<Value>,
-    ) -> Result<Vec<Row>, StoreError> {
-        self.rows_of(sql.into_sql_str(), values).await
-    }
-
-    /// All rows of a statement put together from our own texts.
-    pub(crate) async fn rows_built(
-        &mut self,
-        sql: String,
-        values: Vec<Value>,
-    ) -> Result<Vec<Row>, StoreError> {
-        self.rows_of(AssertSqlSafe(sql).into_sql_str(), values).await
-    }
-
-    async fn rows_of(&mut self, sql: sqlx::SqlStr, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
-        Ok(match self.target() {
-            Target::Sqlite(connection) => {
-                bind_all!(sql, values).fetch_all(connection).await?.into_iter().map(Row::sqlite).collect()
-            }
-            Target::Postgres(connection) => {
-                bind_all!(sql, values).fetch_all(connection).await?.into_iter().map(Row::postgres).collect()
-            }
-        })
-    }
-
-    /// Does a statement and says how many rows it touched.
-    pub(crate) async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, StoreError> {
-        self.execute_of(sql.into_sql_str(), values).await
-    }
-
-    async fn execute_of(&mut self, sql: sqlx::SqlStr, values: Vec<Value>) -> Result<u64, StoreError> {
-        Ok(match self.target() {
-            Target::Sqlite(connection) => bind_all!(sql, values).execute(connection).await?.rows_affected(),
-            Target::Postgres(connection) => bind_all!(sql, values).execute(connection).await?.rows_affected(),
-        })
-    }
-
-    /// Inserts many rows with few statements: `INSERT INTO t (a, b) VALUES` … `suffix`.
-    pub(crate) async fn insert_many(
-        &mut self,
-        prefix: &'static str,
-        rows: Vec<Vec<Value>>,
-        suffix: &'static str,
-    ) -> Result<(), StoreError> {
-        for chunk in rows.chunks(ROWS_AT_ONCE) {
-            let mut sql = String::from(prefix);
-            let mut number = 0;
-            for (index, row) in chunk.iter().enumerate() {
-                sql.push_str(if index == 0 { " (" } else { ", (" });
-                for column in 0..row.len() {
-                    number += 1;
-                    sql.push_str(if column == 0 { "$" } else { ", $" });
-                    sql.push_str(&number.to_string());
-                }
-                sql.push(')');
-            }
-            sql.push(' ');
-            sql.push_str(suffix);
-            self.execute_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat()).await?;
-        }
-        Ok(())
-    }
-
-    /// Does a statement that has no values and no result, such as `SAVEPOINT`.
-    pub(crate) async fn command(&mut self, sql: &'static str) -> Result<(), StoreError> {
-        match self.target() {
-            Target::Sqlite(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop)?,
-            Target::Postgres(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop)?,
-        }
-        Ok(())
-    }
-
-    /// Makes a transaction true.
-    pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        match self {
-            AnyConnection::SqliteWriting(transaction) => transaction.commit().await?,
-            AnyConnection::PostgresWriting(transaction) => transaction.commit().await?,
-            AnyConnection::Sqlite(_) | AnyConnection::Postgres(_) => {}
-        }
-        Ok(())
-    }
-
-    fn target(&mut self) -> Target<'_> {
-        match self {
-            AnyConnection::Sqlite(connection) => Target::Sqlite(connection),
-            AnyConnection::SqliteWriting(transaction) => Target::Sqlite(transaction),
-            AnyConnection::Postgres(connection) => Target::Postgres(connection),
-            AnyConnection::PostgresWriting(transaction) => Target::Postgres(transaction),
-        }
     }
 }

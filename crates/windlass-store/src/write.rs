@@ -124,7 +124,7 @@ impl AccountWriting {
     pub async fn undo(&mut self, mark: Mark) -> Result<(), StoreError> {
         self.events.truncate(mark.events);
         self.entries.truncate(mark.entries);
-        self.connection.command("ROLLBACK TO SAVEPOINT mark").await?;
+        self.connection.roll_back_to("ROLLBACK TO SAVEPOINT mark").await?;
         self.connection.command("RELEASE SAVEPOINT mark").await
     }
 

@@ -1,6 +1,7 @@
 //! Fleets made up for tests and benchmarks, a world in which plans are only pretended to be applied, and real servers.
 
 pub mod fleet;
+mod flow;
 pub mod model;
 pub mod pretend;
 pub mod servers;

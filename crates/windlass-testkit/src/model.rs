@@ -7,6 +7,8 @@
 use serde_json::{Map, Value, json};
 use windlass_core::manifest::SourceFile;
 
+use crate::flow::flow;
+
 /// A fleet as sections of named values, before it is written in one form or the other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
@@ -35,6 +37,20 @@ struct Choices<'t> {
     tape: &'t [u8],
 }
 
+/// Texts that are easily read as something else, or not at all, once they are written down again.
+const HOSTILE: [&str; 10] = [
+    "<<",
+    "~",
+    " # not: [a, comment ",
+    "one\r\ntwo\n",
+    "\u{7f}\u{9b}31m",
+    "\u{85}\u{2028}\u{2029}",
+    "\u{feff}\u{fffe}\u{ffff}",
+    "\0\u{1b}[2J",
+    "\u{202e}\u{1fffe}\u{10ffff}",
+    "",
+];
+
 impl Choices<'_> {
     fn below(&mut self, count: usize) -> usize {
         let Some((first, rest)) = self.tape.split_first() else { return 0 };
@@ -48,6 +64,12 @@ impl Choices<'_> {
 
     fn word<const N: usize>(&mut self, words: [&'static str; N]) -> &'static str {
         words[self.below(N)]
+    }
+
+    /// A text made to hurt; as a key it may be longer than YAML allows where keys stand by themselves.
+    fn hostile(&mut self) -> String {
+        let text = HOSTILE[self.below(HOSTILE.len())];
+        text.repeat([1, 1, 1, 400][self.below(4)])
     }
 
     fn one<'v>(&mut self, values: &'v [String]) -> Option<&'v str> {
@@ -77,6 +99,19 @@ impl Model {
         model.federation(&mut choices);
         model.kubernetes(&mut choices);
         model
+    }
+
+    /// The same fleet with texts made to hurt in the free settings of its modules, as keys and as values.
+    pub fn with_hostile_texts(mut self, tape: &[u8]) -> Model {
+        let mut choices = Choices { tape };
+        let modules = self.sections.iter_mut().filter(|section| section.path == ["modules"]);
+        for (_, spec) in modules.flat_map(|section| &mut section.entries) {
+            for _ in 0..choices.below(4) {
+                let fraction = choices.below(256) as f64 / 10.0;
+                spec["config"][choices.hostile()] = json!([choices.hostile(), fraction]);
+            }
+        }
+        self
     }
 
     fn add(&mut self, path: &'static [&'static str], name_key: &'static str, entries: Vec<(String, Value)>) {
@@ -234,7 +269,6 @@ impl Model {
     }
 }
 
-/// JSON is YAML, so values are written as flow collections.
 fn write_section(section: &SectionModel, entries: &[(String, Value)], form: Form) -> String {
     let mut text = String::new();
     for (depth, key) in section.path.iter().enumerate() {
@@ -243,11 +277,11 @@ fn write_section(section: &SectionModel, entries: &[(String, Value)], form: Form
     let indent = section.path.len() * 2;
     for (name, value) in entries {
         match form {
-            Form::Map => text.push_str(&format!("{:indent$}{name}: {value}\n", "")),
+            Form::Map => text.push_str(&format!("{:indent$}{name}: {}\n", "", flow(value))),
             Form::List => {
                 let mut item = value.clone();
                 item[section.name_key] = json!(name);
-                text.push_str(&format!("{:indent$}- {item}\n", ""));
+                text.push_str(&format!("{:indent$}- {}\n", "", flow(&item)));
             }
         }
     }

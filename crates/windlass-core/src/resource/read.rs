@@ -1,8 +1,9 @@
-//! Reading one resource by itself: from the database, or from a request.
+//! Reading one resource by itself: from a request, or from the database, where it was written by [`Spec::to_stored`].
 
 use super::{AssignmentName, Kind, ResourceKey, Spec};
-use crate::diagnostic::{Diagnostic, LineIndex};
-use crate::shape::{Complaint, Decoder, TextValue};
+use crate::code::Severity;
+use crate::diagnostic::{Diagnostic, Finding, LineIndex};
+use crate::shape::{Complaint, Decoder, Defaults, TextValue};
 use crate::value::{Hostname, Name};
 use crate::yaml;
 
@@ -30,6 +31,23 @@ impl Spec {
             findings.into_iter().map(|finding| lines.place(kind.slug(), finding)).collect();
         let spec = spec.filter(|_| !crate::diagnostic::has_errors(&diagnostics));
         ReadSpec { spec, diagnostics }
+    }
+
+    /// The spec as it is stored: JSON without defaults.
+    pub fn to_stored(&self) -> String {
+        self.to_json(Defaults::Omit).to_string()
+    }
+
+    /// Reads what [`Spec::to_stored`] wrote; none if it is anything else.
+    ///
+    /// This is not [`Spec::read`]: through escapes and aliases a file declares specs that no YAML text may hold as they
+    /// are: larger than a file, with control characters, with keys longer than YAML's 1,024 characters.
+    pub fn read_stored(kind: Kind, text: &str) -> Option<Spec> {
+        let tree = yaml::from_json(text)?;
+        let mut decoder = Decoder::default();
+        let spec = Spec::decode(kind, tree.root(), &mut decoder)?;
+        let is_sound = |finding: &Finding| finding.code.severity() != Severity::Error;
+        decoder.into_findings().iter().all(is_sound).then_some(spec)
     }
 }
 
@@ -82,6 +100,41 @@ mod tests {
             (Kind::Template, ""),
         ] {
             assert!(ResourceKey::read(kind, name).is_err(), "{kind} {name}");
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_read_back_whatever_a_file_could_not_hold() {
+        let long = "k".repeat(5_000);
+        let texts = [
+            "\u{7f}\u{9b}31m\u{fffe}\u{ffff}\u{2028}\u{85}\u{feff}\0\r\n",
+            &"\u{7}".repeat(400_000),
+            "<<",
+            "",
+        ];
+        for text in texts {
+            let config =
+                serde_json::json!({ "<<": { text: 0.1 + 0.2 }, (&*long): [text, 1e300, -0.0, i64::MIN] });
+            let stored = serde_json::json!({ "version": "1.0.0", "config": config }).to_string();
+            let spec = Spec::read_stored(Kind::Module, &stored).unwrap();
+            let again = Spec::read_stored(Kind::Module, &spec.to_stored()).unwrap();
+            assert_eq!(again.digest(), spec.digest());
+            assert_eq!(spec.to_json(Defaults::Omit)["config"], config);
+        }
+    }
+
+    #[test]
+    fn what_was_not_stored_by_us_is_not_read() {
+        for text in [
+            "",
+            "{",
+            "template: edge",
+            r#"{"template": "edge"} {}"#,
+            r#"{"template": "edge", "template": "core"}"#,
+            r#"{"template": "edge", "reigon": "x"}"#,
+            &format!(r#"{{"template": {}{}}}"#, "[".repeat(100_000), "]".repeat(100_000)),
+        ] {
+            assert!(Spec::read_stored(Kind::Node, text).is_none(), "{}", &text[..text.len().min(80)]);
         }
     }
 

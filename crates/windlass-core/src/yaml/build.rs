@@ -80,14 +80,23 @@ pub(super) fn options() -> granit_parser::Options {
 #[derive(Default)]
 struct Builder<'s> {
     tree: Tree<'s>,
-    /// How many nodes each node stands for once its aliases are followed.
-    weights: Vec<u32>,
+    /// What each node comes to once its aliases are followed.
+    sizes: Vec<Size>,
     open: Vec<Frame>,
     /// Children of all open collections, innermost last.
     pending: Vec<u32>,
     text: &'s str,
     anchors: BTreeMap<usize, u32>,
     documents: usize,
+}
+
+/// What a node comes to once its aliases are followed.
+#[derive(Clone, Copy)]
+struct Size {
+    /// How many nodes it stands for.
+    weight: u32,
+    /// How many collections are nested in it, itself included.
+    height: usize,
 }
 
 struct Frame {
@@ -116,7 +125,7 @@ impl<'s> Builder<'s> {
                 let text = if range.is_empty() { Cow::Borrowed("") } else { text };
                 // Text counts too: an alias of a long text, used often, must not become a large fleet.
                 let weight = 1_u32.saturating_add(offset(text.len() / TEXT_PER_NODE));
-                self.add(Stored::Scalar(text, style), range, weight, anchor)?;
+                self.add(Stored::Scalar(text, style), range, Size { weight, height: 0 }, anchor)?;
             }
             Event::SequenceStart(style, anchor, tag) => {
                 refuse_custom_tag(self.text, tag.as_deref(), &["seq"], &span, findings);
@@ -128,6 +137,10 @@ impl<'s> Builder<'s> {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(range, findings)?,
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
+                // Aliases of aliases nest as deep as brackets do, and whoever follows them recurses as deep.
+                Some(id) if self.open.len() + self.sizes[*id as usize].height > MAX_DEPTH => {
+                    return Err(depth_finding(range));
+                }
                 Some(id) => self.pending.push(*id),
                 None => return Err(circular_alias_finding(range)),
             },
@@ -162,8 +175,7 @@ impl<'s> Builder<'s> {
         let end = if frame.style == Style::Flow { range.end } else { last_end as usize };
         let span = frame.start as usize..end.max(frame.start as usize);
         let children = if frame.is_mapping { self.tree.check_entries(&children, findings) } else { children };
-        let weight =
-            children.iter().fold(1_u32, |sum, child| sum.saturating_add(self.weights[*child as usize]));
+        let size = self.size_of_collection(&children);
         let first = offset(self.tree.children.len());
         // Merge keys copy entries before the weight of what they end up in is known.
         if self.tree.children.len() + children.len() > MAX_EXPANDED_NODES as usize {
@@ -175,22 +187,32 @@ impl<'s> Builder<'s> {
             true => Stored::Mapping(frame.style, stored),
             false => Stored::Sequence(frame.style, stored),
         };
-        self.add(content, span, weight, frame.anchor)
+        self.add(content, span, size, frame.anchor)
+    }
+
+    fn size_of_collection(&self, children: &[u32]) -> Size {
+        children.iter().map(|child| self.sizes[*child as usize]).fold(
+            Size { weight: 1, height: 1 },
+            |size, child| Size {
+                weight: size.weight.saturating_add(child.weight),
+                height: size.height.max(child.height + 1),
+            },
+        )
     }
 
     fn add(
         &mut self,
         content: Stored<'s>,
         range: Range<usize>,
-        weight: u32,
+        size: Size,
         anchor: usize,
     ) -> Result<(), Finding> {
-        if weight > MAX_EXPANDED_NODES {
+        if size.weight > MAX_EXPANDED_NODES {
             return Err(expansion_finding(range));
         }
         let id = offset(self.tree.nodes.len());
         self.tree.nodes.push(Node { content, start: offset(range.start), end: offset(range.end) });
-        self.weights.push(weight);
+        self.sizes.push(size);
         if anchor != 0 {
             self.anchors.insert(anchor, id);
         }

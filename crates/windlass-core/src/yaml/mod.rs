@@ -2,7 +2,7 @@
 //!
 //! This is the only module that knows a YAML parser. It reads hostile bytes: every limit is checked while reading, so
 //! memory stays in proportion to the file, and reading does not recurse over input. It knows no field names.
-//! [`format()`] goes from text to text, in one layout; `edit` changes single values and leaves every other byte alone.
+//! JSON of our own is read by `stored`, which needs none of the limits. [`format()`] goes from text to text, in one layout; `edit` changes single values and leaves every other byte alone.
 
 mod build;
 mod complain;
@@ -11,6 +11,7 @@ mod entries;
 mod format;
 mod quick;
 mod scalar;
+mod stored;
 mod tree;
 mod write;
 
@@ -18,6 +19,7 @@ pub use build::parse;
 pub(crate) use edit::{Added, Edit, Emptied, Step, Within, edit};
 pub use format::format;
 pub use scalar::Scalar;
+pub(crate) use stored::from_json;
 pub use tree::{Content, Entries, Items, NodeRef, Style, Tree};
 pub use write::write;
 pub(crate) use write::{Fresh, block};

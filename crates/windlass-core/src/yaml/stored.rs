@@ -1,0 +1,115 @@
+//! JSON that Windlass itself wrote → [`Tree`].
+//!
+//! Places mean nothing here and there are no limits but that of depth, which the JSON parser has: whatever could be
+//! read from a file once can be read again. It must not be used for what others wrote.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::tree::{Node, Stored, Style, Tree};
+
+/// The tree of a JSON document; none if the text is not exactly one, or has a key twice.
+pub(crate) fn from_json(text: &str) -> Option<Tree<'_>> {
+    let mut planter = Planter { tree: Tree::default(), is_sound: true };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let root = planter.deserialize(&mut deserializer).ok()?;
+    deserializer.end().ok()?;
+    planter.tree.root = root;
+    planter.is_sound.then_some(planter.tree)
+}
+
+struct Planter<'s> {
+    tree: Tree<'s>,
+    is_sound: bool,
+}
+
+impl<'s> Planter<'s> {
+    fn add(&mut self, content: Stored<'s>) -> u32 {
+        self.tree.nodes.push(Node { content, start: 0, end: 0 });
+        index(self.tree.nodes.len() - 1)
+    }
+
+    fn plain(&mut self, text: String) -> u32 {
+        self.add(Stored::Scalar(Cow::Owned(text), Style::Plain))
+    }
+
+    /// Keeps children behind one another and says where.
+    fn keep(&mut self, children: &[u32]) -> std::ops::Range<u32> {
+        let first = index(self.tree.children.len());
+        self.tree.children.extend_from_slice(children);
+        first..index(self.tree.children.len())
+    }
+}
+
+/// A stored spec is far below four thousand million nodes: it came from a file of 1 MiB and expanded to a million.
+fn index(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+impl<'s> DeserializeSeed<'s> for &mut Planter<'s> {
+    type Value = u32;
+
+    fn deserialize<D: Deserializer<'s>>(self, deserializer: D) -> Result<u32, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'s> Visitor<'s> for &mut Planter<'s> {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<u32, E> {
+        Ok(self.plain("null".to_owned()))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<u32, E> {
+        Ok(self.plain(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<u32, E> {
+        Ok(self.plain(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<u32, E> {
+        Ok(self.plain(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<u32, E> {
+        // JSON's spelling always has a fraction or an exponent, so that the number stays what it is.
+        Ok(self.plain(serde_json::Value::from(value).to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<u32, E> {
+        Ok(self.add(Stored::Scalar(Cow::Owned(text.to_owned()), Style::Text)))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'s str) -> Result<u32, E> {
+        Ok(self.add(Stored::Scalar(Cow::Borrowed(text), Style::Text)))
+    }
+
+    fn visit_seq<A: SeqAccess<'s>>(self, mut items: A) -> Result<u32, A::Error> {
+        let mut children = Vec::new();
+        while let Some(item) = items.next_element_seed(&mut *self)? {
+            children.push(item);
+        }
+        let children = self.keep(&children);
+        Ok(self.add(Stored::Sequence(Style::Flow, children)))
+    }
+
+    fn visit_map<A: MapAccess<'s>>(self, mut entries: A) -> Result<u32, A::Error> {
+        let mut children = Vec::new();
+        while let Some(key) = entries.next_key_seed(&mut *self)? {
+            children.extend([key, entries.next_value_seed(&mut *self)?]);
+        }
+        let mut findings = Vec::new();
+        let children = self.tree.check_entries(&children, &mut findings);
+        self.is_sound &= findings.is_empty();
+        let children = self.keep(&children);
+        Ok(self.add(Stored::Mapping(Style::Flow, children)))
+    }
+}

@@ -1,0 +1,66 @@
+//! Accounts, their policy and their kill switch.
+
+use windlass_store::{Halt, StoreError, new_id};
+
+use crate::world::{at, on_both};
+
+#[test]
+fn an_account_is_found_by_id_and_by_name_and_listed_by_name() {
+    on_both(|world| async move {
+        let (zeta, acme) = (world.account("zeta").await, world.account("Acme").await);
+        let mut reading = world.store.read().await.unwrap();
+        for key in [acme.as_str(), "Acme"] {
+            let found = reading.account(key).await.unwrap().unwrap();
+            assert_eq!((found.id.as_str(), found.policy.as_str(), found.policy_version), (&*acme, "{}", 1));
+            assert_eq!((found.halt, found.created_at), (None, at(0)));
+        }
+        assert_eq!(reading.account("nobody").await.unwrap(), None);
+        let names: Vec<String> = reading.accounts().await.unwrap().into_iter().map(|it| it.name).collect();
+        assert_eq!(names, ["Acme", "zeta"]);
+        // Someone may call an account by another's id: the id wins.
+        let trap = world.account(&zeta).await;
+        assert_ne!(reading.account(&zeta).await.unwrap().unwrap().id, trap);
+    });
+}
+
+#[test]
+fn names_ids_and_the_installation_itself_are_taken_once() {
+    on_both(|world| async move {
+        world.account("acme").await;
+        for (id, name) in [(new_id(), "acme"), (String::new(), "other")] {
+            let mut writing = world.store.write().await.unwrap();
+            let refused = writing.account_add(&id, name, at(0)).await;
+            assert!(matches!(refused, Err(StoreError::Taken(_))), "{name}: {refused:?}");
+        }
+        assert_eq!(world.store.read().await.unwrap().accounts().await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn the_kill_switch_is_pulled_and_let_go() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let halt = Halt { at: at(3), by: "ada".to_owned(), reason: "fire".to_owned() };
+        for expected in [Some(halt), None] {
+            let mut writing = world.store.write_account(&acme).await.unwrap();
+            writing.account_halt(expected.as_ref()).await.unwrap();
+            writing.commit().await.unwrap();
+            let mut reading = world.store.read().await.unwrap();
+            assert_eq!(reading.account(&acme).await.unwrap().unwrap().halt, expected);
+            assert_eq!(reading.account(&other).await.unwrap().unwrap().halt, None);
+        }
+    });
+}
+
+#[test]
+fn a_policy_is_replaced_only_by_who_knew_the_last_one() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        assert!(writing.account_set_policy("{\"rules\":[]}", 1).await.unwrap());
+        assert!(!writing.account_set_policy("{}", 1).await.unwrap());
+        writing.commit().await.unwrap();
+        let account = world.store.read().await.unwrap().account("acme").await.unwrap().unwrap();
+        assert_eq!((account.policy.as_str(), account.policy_version), ("{\"rules\":[]}", 2));
+    });
+}

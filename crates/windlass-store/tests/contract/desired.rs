@@ -1,0 +1,125 @@
+//! What git said last.
+
+use windlass_core::resource::{Kind, Spec};
+use windlass_store::{NewWanted, Wanted};
+
+use crate::world::{World, node, node_key, on_both};
+
+fn wanted<'d>(name: &'d str, spec: &'d Spec, file: &'d str) -> NewWanted<'d> {
+    NewWanted { name, kind: Kind::Node, spec, digest: spec.digest(), file }
+}
+
+#[test]
+fn replacing_writes_what_changed_and_nothing_else() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let (eu, us) = (node("eu"), node("us"));
+        replace(&world, &fleet.id, &[wanted("a", &eu, "f"), wanted("b", &eu, "f"), wanted("c", &eu, "f")])
+            .await;
+        // Whoever rewrites a row that did not change repairs it.
+        world.tamper("UPDATE desired SET spec = 'untouched' WHERE name = 'a'").await;
+        replace(&world, &fleet.id, &[wanted("a", &eu, "f"), wanted("b", &us, "f"), wanted("d", &eu, "g")])
+            .await;
+        assert_eq!(
+            world.ask("SELECT name AS answer FROM desired WHERE spec = 'untouched'").await,
+            ["a"],
+            "it was not written again"
+        );
+        let mut reading = world.store.read().await.unwrap();
+        let mut found = reading.wanted(&fleet.id).await.unwrap();
+        found.sort_by(|one, other| one.key.cmp(&other.key));
+        let found: Vec<_> =
+            found.iter().map(|it| (it.key.name.as_str(), it.digest, it.file.as_str())).collect();
+        assert_eq!(found, [("a", eu.digest(), "f"), ("b", us.digest(), "f"), ("d", eu.digest(), "g")]);
+        world.tamper("DELETE FROM desired WHERE name = 'a'").await;
+        let specs = reading.wanted_specs(&fleet.id, None).await.unwrap();
+        assert_eq!(specs.get(Kind::Node, "b").unwrap().digest(), us.digest());
+        let keys = [node_key("d"), node_key("gone")];
+        let specs = reading.wanted_specs(&fleet.id, Some(&keys)).await.unwrap();
+        assert_eq!(specs.iter().map(|(_, name, _)| name.to_owned()).collect::<Vec<_>>(), ["d"]);
+    });
+}
+
+#[test]
+fn what_moved_to_another_file_is_known_there_and_stays_settled() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let eu = node("eu");
+        replace(&world, &fleet.id, &[wanted("a", &eu, "f")]).await;
+        settle_one(&world, &fleet.id, "a").await;
+        replace(&world, &fleet.id, &[wanted("a", &eu, "g")]).await;
+        let found = only(&world, &fleet.id).await;
+        assert_eq!((found.file.as_str(), found.settled), ("g", Some(eu.digest())));
+        let us = node("us");
+        replace(&world, &fleet.id, &[wanted("a", &us, "g")]).await;
+        let found = only(&world, &fleet.id).await;
+        assert_eq!((found.digest, found.settled), (us.digest(), Some(eu.digest())));
+    });
+}
+
+#[test]
+fn what_is_live_as_wanted_and_owned_is_settled_once() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let fleet = world.repository(&acme, "fleet").await;
+        let (eu, us) = (node("eu"), node("us"));
+        let all = ["same", "differs", "unowned", "absent", "elsewhere"];
+        let all: Vec<NewWanted<'_>> =
+            all.iter().map(|name| wanted(name, if *name == "differs" { &us } else { &eu }, "f")).collect();
+        replace(&world, &fleet.id, &all).await;
+        world.node(&acme, "same", Some(&fleet.id)).await;
+        world.node(&acme, "differs", Some(&fleet.id)).await;
+        world.node(&acme, "unowned", None).await;
+        world.node(&other, "elsewhere", Some(&fleet.id)).await;
+        let mut writing = world.store.write().await.unwrap();
+        assert_eq!(writing.wanted_settle(&fleet.id).await.unwrap(), 1);
+        assert_eq!(writing.wanted_settle(&fleet.id).await.unwrap(), 0);
+        let settled: Vec<String> = writing
+            .wanted(&fleet.id)
+            .await
+            .unwrap()
+            .into_iter()
+            .filter(|wanted| wanted.settled.is_some())
+            .map(|wanted| wanted.key.name)
+            .collect();
+        assert_eq!(settled, ["same"]);
+        writing.wanted_settle_one(&fleet.id, &node_key("same"), None).await.unwrap();
+        assert_eq!(writing.wanted_settle(&fleet.id).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn more_than_one_statement_holds_is_stored_all_the_same() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let names: Vec<String> = (0..1_203).map(|number| format!("edge-{number}")).collect();
+        let eu = node("eu");
+        let all: Vec<NewWanted<'_>> = names.iter().map(|name| wanted(name, &eu, "f")).collect();
+        replace(&world, &fleet.id, &all).await;
+        assert_eq!(world.store.read().await.unwrap().wanted(&fleet.id).await.unwrap().len(), 1_203);
+        replace(&world, &fleet.id, &all[..1]).await;
+        assert_eq!(only(&world, &fleet.id).await.key, node_key("edge-0"));
+    });
+}
+
+async fn replace(world: &World, repository_id: &str, all: &[NewWanted<'_>]) {
+    let mut writing = world.store.write().await.unwrap();
+    writing.wanted_replace(repository_id, all).await.unwrap();
+    writing.commit().await.unwrap();
+}
+
+async fn settle_one(world: &World, repository_id: &str, name: &str) {
+    let mut writing = world.store.write().await.unwrap();
+    let live = Some(node("eu").digest());
+    writing.wanted_settle_one(repository_id, &node_key(name), live).await.unwrap();
+    writing.commit().await.unwrap();
+}
+
+async fn only(world: &World, repository_id: &str) -> Wanted {
+    let mut found = world.store.read().await.unwrap().wanted(repository_id).await.unwrap();
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}

@@ -1,0 +1,61 @@
+//! Differences that were told, and those that are meant.
+
+use serde_json::json;
+use windlass_store::{Acceptance, Drift};
+
+use crate::world::{at, node, node_key, on_both};
+
+#[test]
+fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let accepted = |name: &str, until: Option<i64>| Acceptance {
+            key: node_key(name),
+            desired: Some(node("eu").digest()),
+            live: None,
+            until: until.map(at),
+            reason: "it's meant".to_owned(),
+            by: "ada".to_owned(),
+            at: at(1),
+        };
+        let mut writing = world.store.write().await.unwrap();
+        for acceptance in
+            [accepted("b", None), accepted("a", Some(5)), accepted("a", Some(9)), accepted("c", Some(6))]
+        {
+            writing.acceptance_put(&fleet.id, &acceptance).await.unwrap();
+        }
+        let all = [accepted("a", Some(9)), accepted("b", None), accepted("c", Some(6))];
+        assert_eq!(writing.acceptances(&fleet.id).await.unwrap(), all);
+        assert_eq!(writing.acceptances_forget(at(6)).await.unwrap(), 1);
+        assert!(writing.acceptance_remove(&fleet.id, &node_key("a")).await.unwrap());
+        assert!(!writing.acceptance_remove(&fleet.id, &node_key("a")).await.unwrap());
+        assert_eq!(writing.acceptances(&fleet.id).await.unwrap(), [accepted("b", None)]);
+    });
+}
+
+#[test]
+fn drift_is_noted_renewed_counted_and_resolved() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let drifted = |name: &str, by: &str| Drift {
+            key: node_key(name),
+            desired: Some(node("eu").digest()),
+            live: Some(node("us").digest()),
+            fields: json!([{ "path": "region", "ü": 0.1 }]),
+            changed_by: by.to_owned(),
+            changed_at: at(1),
+            detected_at: at(2),
+        };
+        let mut writing = world.store.write().await.unwrap();
+        for drift in [drifted("b", "ada"), drifted("a", "ada"), drifted("a", "bob")] {
+            writing.drift_put(&fleet.id, &drift).await.unwrap();
+        }
+        assert_eq!(writing.drifts(&fleet.id).await.unwrap(), [drifted("a", "bob"), drifted("b", "ada")]);
+        assert_eq!(writing.drifts_count(&acme).await.unwrap(), 2);
+        assert!(writing.drift_remove(&fleet.id, &node_key("a")).await.unwrap());
+        assert!(!writing.drift_remove(&fleet.id, &node_key("a")).await.unwrap());
+        assert_eq!(writing.drifts_count(&acme).await.unwrap(), 1);
+    });
+}

@@ -1,0 +1,90 @@
+//! What goes wrong is told by what to do about it.
+
+use windlass_store::{Address, Store, StoreError};
+
+use crate::world::{at, on_both, on_postgres, on_sqlite, repository};
+
+#[test]
+fn what_the_schema_forbids_is_taken() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        world.repository(&acme, "fleet").await;
+        for stranger in [repository(&acme, "fleet"), repository("nobody", "fleet")] {
+            let mut writing = world.store.write().await.unwrap();
+            let refused = writing.repository_add(&stranger).await;
+            assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
+        }
+    });
+}
+
+#[test]
+fn a_server_that_may_not_be_written_is_read_only() {
+    on_postgres(|world| async move {
+        let database = world.ask("SELECT current_database() AS answer").await.remove(0);
+        world.tamper(&format!("ALTER DATABASE {database} SET default_transaction_read_only = on")).await;
+        world.store.close().await;
+        // The schema is up to date, but even looking takes a lock that may not be taken: either is told.
+        match Store::open(&world.address).await {
+            Ok(store) => {
+                let mut writing = store.write().await.unwrap();
+                let refused = writing.account_add("id", "acme", at(0)).await;
+                assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
+            }
+            Err(error) => {
+                assert!(matches!(error, StoreError::Migrate(_) | StoreError::ReadOnly(_)), "{error:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_told_as_such() {
+    on_sqlite(|world| async move {
+        let refused = Store::open(&Address::Sqlite(world.directory.path().join("no/windlass.db"))).await;
+        assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
+    });
+}
+
+#[test]
+fn a_stored_value_that_makes_no_sense_is_told_with_its_column() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let run = world.run(&world.repository(&acme, "fleet").await).await;
+        world.tamper("UPDATE sync_runs SET status = 'sideways'").await;
+        let found = world.store.read().await.unwrap().run(&acme, &run.id).await;
+        match found {
+            Err(StoreError::Broken { column, value }) => {
+                assert_eq!((column.as_str(), value.as_str()), ("status", "sideways"));
+            }
+            other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn a_database_of_a_later_version_is_refused() {
+    on_both(|world| async move {
+        world.tamper("UPDATE _sqlx_migrations SET version = 99").await;
+        let refused = Store::open(&world.address).await;
+        assert!(matches!(refused, Err(StoreError::Migrate(_))), "{refused:?}");
+    });
+}
+
+#[test]
+fn addresses_are_understood_and_passwords_never_told() {
+    for (text, kind) in [
+        ("postgres://u:secret@h/d", "PostgreSQL"),
+        ("postgresql://h/d", "PostgreSQL"),
+        ("sqlite:windlass.db", "SQLite"),
+        ("sqlite:///var/lib/windlass.db", "SQLite"),
+        ("/var/lib/windlass.db", "SQLite"),
+        ("windlass.db", "SQLite"),
+    ] {
+        let address = Address::parse(text).unwrap();
+        assert_eq!(address.kind(), kind, "{text}");
+        assert!(!format!("{address:?}").contains("secret"), "{text}");
+    }
+    let refused = Address::parse("mysql://u:secret@h/d").unwrap_err().to_string();
+    assert!(refused.contains("mysql") && !refused.contains("secret"), "{refused}");
+    assert_eq!(Address::parse("sqlite:///a/b.db").unwrap(), Address::Sqlite("/a/b.db".into()));
+}

@@ -1,0 +1,24 @@
+//! What the store promises, kept by both databases: every case runs on SQLite and on PostgreSQL.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod accounts;
+mod audit;
+mod check;
+mod concurrency;
+mod desired;
+mod drift;
+mod errors;
+mod events;
+mod isolation;
+mod leases;
+mod proposal_lists;
+mod proposals;
+mod repositories;
+mod resources;
+mod retention;
+mod runs;
+mod settings;
+mod tokens;
+mod transactions;
+mod users;
+mod world;

@@ -1,0 +1,142 @@
+//! Finding proposals.
+
+use windlass_core::proposal::Status;
+use windlass_core::resource::Kind;
+use windlass_store::{Moved, Proposal, ProposalFilter, Repository, Run};
+
+use crate::proposals::moved;
+use crate::world::{World, at, node_key, on_both};
+
+struct Scene {
+    acme: String,
+    fleet: Repository,
+    run: Run,
+    proposals: Vec<Proposal>,
+}
+
+/// Four proposals of one run: pending, approved, applying and rejected.
+async fn scene(world: &World) -> Scene {
+    let acme = world.account("acme").await;
+    let fleet = world.repository(&acme, "fleet").await;
+    let run = world.run(&fleet).await;
+    let proposals = world.proposals(&run, &["a_b", "aXb", "100%", "gone"]).await;
+    for (index, from, to) in [
+        (1, Status::PendingApproval, Status::Approved),
+        (2, Status::PendingApproval, Status::Approved),
+        (2, Status::Approved, Status::Applying),
+        (3, Status::PendingApproval, Status::Rejected),
+    ] {
+        step(world, &proposals[index].id, &moved(from, to)).await;
+    }
+    Scene { acme, fleet, run, proposals }
+}
+
+async fn step(world: &World, id: &str, moved: &Moved<'_>) {
+    let mut writing = world.store.write().await.unwrap();
+    assert!(writing.proposal_move(id, moved).await.unwrap());
+    writing.commit().await.unwrap();
+}
+
+fn names(proposals: &[Proposal]) -> Vec<&str> {
+    proposals.iter().map(|proposal| proposal.change.key.name.as_str()).collect()
+}
+
+#[test]
+fn every_filter_finds_what_it_names_newest_first() {
+    on_both(|world| async move {
+        let scene = scene(&world).await;
+        let other = world.repository(&scene.acme, "other").await;
+        let other_run = world.run(&other).await;
+        world.proposals(&other_run, &["theirs"]).await;
+        let text = |text: &str| Some(text.to_owned());
+        let all = ProposalFilter::default;
+        let mut reading = world.store.read().await.unwrap();
+        for (filter, expected) in [
+            (all(), &["theirs", "gone", "100%", "aXb", "a_b"][..]),
+            (
+                ProposalFilter { statuses: vec![Status::Approved, Status::Rejected], ..all() },
+                &["gone", "aXb"],
+            ),
+            (ProposalFilter { run_id: Some(other_run.id.clone()), ..all() }, &["theirs"]),
+            (ProposalFilter { repository_id: Some(other.id.clone()), ..all() }, &["theirs"]),
+            (ProposalFilter { kind: Some(Kind::Template), ..all() }, &[]),
+            (ProposalFilter { name: text("a_b"), kind: Some(Kind::Node), ..all() }, &["a_b"]),
+            (ProposalFilter { search: text("A_B"), ..all() }, &["a_b"]),
+            (ProposalFilter { search: text("%"), ..all() }, &["100%"]),
+        ] {
+            let found = reading.proposals(&scene.acme, &filter, None, 9).await.unwrap();
+            assert_eq!(names(&found), expected, "{filter:?}");
+        }
+        let before = Some(scene.proposals[2].id.as_str());
+        let page = reading.proposals(&scene.acme, &ProposalFilter::default(), before, 1).await.unwrap();
+        assert_eq!(names(&page), ["aXb"]);
+    });
+}
+
+#[test]
+fn the_proposals_of_a_run_are_in_the_order_of_its_plan() {
+    on_both(|world| async move {
+        let scene = scene(&world).await;
+        let later = world.run(&scene.fleet).await;
+        let mut writing = world.store.write().await.unwrap();
+        for (position, index) in [(0, 2), (1, 0), (2, 1)] {
+            let id = scene.proposals[index].id.as_str();
+            writing.run_proposals_add(&[(&later.id, id, position)]).await.unwrap();
+        }
+        assert_eq!(names(&writing.run_proposals(&later.id).await.unwrap()), ["100%", "a_b", "aXb"]);
+        assert_eq!(
+            names(&writing.run_proposals(&scene.run.id).await.unwrap()),
+            ["a_b", "aXb", "100%", "gone"]
+        );
+    });
+}
+
+#[test]
+fn what_is_open_approved_and_counted_is_what_its_state_says() {
+    on_both(|world| async move {
+        let scene = scene(&world).await;
+        let quiet = world.account("quiet").await;
+        let mut writing = world.store.write().await.unwrap();
+        writing.proposal_place(&scene.proposals[1].id, 9, &[], &[]).await.unwrap();
+        let offered = writing.proposals_offered(&scene.fleet.id).await.unwrap();
+        let offered: Vec<_> = offered.iter().map(|it| (it.key.name.as_str(), it.status)).collect();
+        let expected =
+            [("a_b", Status::PendingApproval), ("aXb", Status::Approved), ("100%", Status::Applying)];
+        assert_eq!(offered, expected);
+        assert_eq!(names(&writing.proposals_to_apply(&scene.acme).await.unwrap()), ["100%", "aXb"]);
+        assert_eq!(writing.accounts_to_apply().await.unwrap(), std::slice::from_ref(&scene.acme));
+        let mut counts = writing.proposals_count(&scene.acme).await.unwrap();
+        counts.sort();
+        assert_eq!(counts, [(Status::PendingApproval, 1), (Status::Approved, 1), (Status::Applying, 1)]);
+        assert_eq!(writing.proposals_count(&quiet).await.unwrap(), []);
+    });
+}
+
+#[test]
+fn what_nobody_decided_in_time_is_found_and_what_is_being_applied_is_not() {
+    on_both(|world| async move {
+        let scene = scene(&world).await;
+        let mut reading = world.store.read().await.unwrap();
+        assert_eq!(reading.proposals_expired(at(999)).await.unwrap(), []);
+        let expired = reading.proposals_expired(at(1000)).await.unwrap();
+        let expected = [0, 1].map(|index| (scene.acme.clone(), scene.proposals[index].id.clone()));
+        assert_eq!(expired, expected);
+    });
+}
+
+#[test]
+fn a_rejection_counts_until_something_else_becomes_of_the_resource() {
+    on_both(|world| async move {
+        let scene = scene(&world).await;
+        let mut reading = world.store.read().await.unwrap();
+        let found = reading.proposals_declined(&scene.fleet.id).await.unwrap();
+        assert_eq!((found.len(), &found[0].key, found[0].until_change), (1, &node_key("gone"), false));
+        assert_eq!((found[0].base, found[0].desired), (None, scene.proposals[3].change.desired));
+        let again = world.proposals(&scene.run, &["gone"]).await.remove(0);
+        assert_eq!(reading.proposals_declined(&scene.fleet.id).await.unwrap(), []);
+        let rejected = Moved { until_change: true, ..moved(Status::PendingApproval, Status::Rejected) };
+        step(&world, &again.id, &rejected).await;
+        let found = reading.proposals_declined(&scene.fleet.id).await.unwrap();
+        assert_eq!((found.len(), found[0].until_change), (1, true));
+    });
+}

@@ -1,0 +1,227 @@
+//! The life of a proposal.
+
+use std::sync::Arc;
+
+use windlass_core::diff::{Cause, Change};
+use windlass_core::proposal::Status;
+use windlass_store::{Approval, Edit, Moved, Proposal, StoreError};
+
+use crate::world::{World, at, node, node_key, on_both, proposal};
+
+pub(crate) fn moved(from: Status, to: Status) -> Moved<'static> {
+    Moved { from, to, reason: None, decided_by: None, until_change: false, at: at(9) }
+}
+
+#[test]
+fn a_proposal_comes_back_as_it_was_opened() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let run = world.run(&fleet).await;
+        let (eu, us) = (Arc::new(node("eu")), Arc::new(node("us")));
+        let change =
+            |cause, before: Option<&Arc<_>>, after: Option<&Arc<windlass_core::resource::Spec>>| Change {
+                key: node_key(&format!("{cause:?}").to_lowercase()),
+                cause,
+                base: before.map(|spec: &Arc<windlass_core::resource::Spec>| spec.digest()),
+                before: before.cloned(),
+                desired: after.map(|spec| spec.digest()),
+                after: after.cloned(),
+            };
+        let changes = [
+            change(Cause::Declared, None, Some(&eu)),
+            change(Cause::Edited, Some(&eu), Some(&us)),
+            change(Cause::Adopted, Some(&eu), Some(&eu)),
+            change(Cause::Removed, Some(&us), None),
+        ];
+        let opened: Vec<Proposal> = changes
+            .into_iter()
+            .enumerate()
+            .map(|(position, change)| Proposal { change, ..proposal(&run, position, "x") })
+            .collect();
+        let mut writing = world.store.write().await.unwrap();
+        writing.proposals_add(&opened).await.unwrap();
+        for expected in &opened {
+            let found = writing.proposal(&acme, &expected.id).await.unwrap().unwrap();
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+            assert_eq!(found.content_digest(), expected.content_digest());
+        }
+        assert_eq!(writing.run_proposals(&run.id).await.unwrap().len(), 4);
+    });
+}
+
+#[test]
+fn a_resource_of_a_repository_has_one_open_proposal() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let (fleet, other) = (world.repository(&acme, "fleet").await, world.repository(&acme, "other").await);
+        let (run, theirs) = (world.run(&fleet).await, world.run(&other).await);
+        let first = world.proposals(&run, &["edge"]).await.remove(0);
+        world.proposals(&theirs, &["edge"]).await;
+        for (from, to) in [
+            (Status::PendingApproval, Status::Approved),
+            (Status::Approved, Status::Applying),
+            (Status::Applying, Status::Failed),
+        ] {
+            let mut writing = world.store.write().await.unwrap();
+            let refused = writing.proposals_add(&[proposal(&run, 1, "edge")]).await;
+            assert!(matches!(refused, Err(StoreError::Taken(_))), "{from}: {refused:?}");
+            drop(writing);
+            let mut writing = world.store.write().await.unwrap();
+            assert!(writing.proposal_move(&first.id, &moved(from, to)).await.unwrap());
+            writing.commit().await.unwrap();
+        }
+        world.proposals(&run, &["edge"]).await;
+    });
+}
+
+#[test]
+fn a_move_happens_from_where_it_was_said_to_and_says_what_it_did() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let run = world.run(&world.repository(&acme, "fleet").await).await;
+        let id = world.proposals(&run, &["edge"]).await.remove(0).id;
+        let mut writing = world.store.write().await.unwrap();
+        let approved =
+            Moved { decided_by: Some("ada"), at: at(5), ..moved(Status::PendingApproval, Status::Approved) };
+        assert!(writing.proposal_move(&id, &approved).await.unwrap());
+        assert!(!writing.proposal_move(&id, &approved).await.unwrap());
+        assert!(!writing.proposal_move("nothing", &approved).await.unwrap());
+        let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
+        assert_eq!((found.status, found.version, found.closed_at), (Status::Approved, 2, None));
+        assert_eq!((found.decided_by.as_deref(), found.decided_at), (Some("ada"), Some(at(5))));
+        assert_eq!(found.blocked_by.len(), 1);
+
+        assert!(writing.proposal_move(&id, &moved(Status::Approved, Status::Applying)).await.unwrap());
+        let failed = Moved { reason: Some("no"), at: at(7), ..moved(Status::Applying, Status::Failed) };
+        assert!(writing.proposal_move(&id, &failed).await.unwrap());
+        let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
+        assert_eq!((found.status, found.reason.as_deref()), (Status::Failed, Some("no")));
+        assert_eq!((found.decided_by.as_deref(), found.decided_at), (Some("ada"), Some(at(5))));
+        assert_eq!((found.closed_at, found.blocked_by, found.version), (Some(at(7)), Vec::new(), 4));
+    });
+}
+
+#[test]
+fn an_edit_counts_only_in_the_version_it_was_made_of() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let run = world.run(&world.repository(&acme, "fleet").await).await;
+        let id = world.proposals(&run, &["edge"]).await.remove(0).id;
+        let spec = Arc::new(node("us"));
+        let edit = Edit { digest: spec.digest(), spec, by: "bob".to_owned() };
+        let mut writing = world.store.write().await.unwrap();
+        assert!(writing.proposal_edit(&id, 1, Some(&edit)).await.unwrap());
+        assert!(!writing.proposal_edit(&id, 1, None).await.unwrap());
+        let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
+        assert_eq!(found.effective_digest(), Some(edit.digest));
+        assert_eq!(found.effective().unwrap().digest(), edit.digest);
+        assert_eq!((found.edit.unwrap().by.as_str(), found.version), ("bob", 2));
+        assert!(writing.proposal_edit(&id, 2, None).await.unwrap());
+        let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
+        assert!(found.edit.is_none());
+        assert_eq!(found.effective_digest(), Some(node("eu").digest()));
+        let approved = moved(Status::PendingApproval, Status::Approved);
+        assert!(writing.proposal_move(&id, &approved).await.unwrap());
+        assert!(!writing.proposal_edit(&id, 4, Some(&edit)).await.unwrap(), "it is not pending any more");
+    });
+}
+
+#[test]
+fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let (first, second) = (world.run(&fleet).await, world.run(&fleet).await);
+        let id = world.proposals(&first, &["edge"]).await.remove(0).id;
+        let mut writing = world.store.write().await.unwrap();
+        let (waits, blocked) = (["node \"a\"".to_owned()], ["it's missing".to_owned()]);
+        writing.proposal_place(&id, 4, &waits, &blocked).await.unwrap();
+        for _ in 0..2 {
+            writing.run_proposals_add(&[(&second.id, &id, 4)]).await.unwrap();
+        }
+        let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
+        assert_eq!(
+            (found.position, found.waits_for, found.blocked_by),
+            (4, waits.to_vec(), blocked.to_vec())
+        );
+        assert_eq!((found.version, found.run_id.as_str()), (1, first.id.as_str()));
+        writing.proposal_block(&id, &[]).await.unwrap();
+        assert!(writing.proposal(&acme, &id).await.unwrap().unwrap().blocked_by.is_empty());
+        let mut runs = writing.runs_of_proposal(&id).await.unwrap();
+        runs.sort();
+        assert_eq!(runs, [first.id, second.id.clone()]);
+        assert_eq!(writing.run_proposal_statuses(&second.id).await.unwrap(), [Status::PendingApproval]);
+    });
+}
+
+#[test]
+fn consent_given_twice_is_given_once_and_to_one_content() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let run = world.run(&world.repository(&acme, "fleet").await).await;
+        let id = world.proposals(&run, &["edge"]).await.remove(0).id;
+        let given = |approver: &str, digest: &str, second: i64| Approval {
+            approver: approver.to_owned(),
+            digest: digest.to_owned(),
+            reason: Some("fine".to_owned()),
+            at: at(second),
+        };
+        let mut writing = world.store.write().await.unwrap();
+        for approval in
+            [given("b", "one", 2), given("b", "one", 9), given("a", "one", 3), given("b", "two", 1)]
+        {
+            writing.approval_add(&id, &approval).await.unwrap();
+        }
+        let all = [given("b", "two", 1), given("b", "one", 2), given("a", "one", 3)];
+        assert_eq!(writing.approvals(&id).await.unwrap(), all);
+        assert_eq!(writing.approvals("nothing").await.unwrap(), []);
+        let refused = writing.approval_add("nothing", &given("a", "one", 1)).await;
+        assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
+    });
+}
+
+#[test]
+fn of_many_who_decide_at_once_one_does() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let run = world.run(&world.repository(&acme, "fleet").await).await;
+        let id = world.proposals(&run, &["edge"]).await.remove(0).id;
+        let tasks: Vec<_> = (0..16)
+            .map(|number| {
+                let (store, id, acme) = (world.store.clone(), id.clone(), acme.clone());
+                tokio::spawn(async move {
+                    let by = format!("person-{number}");
+                    let to = if number % 2 == 0 { Status::Approved } else { Status::Rejected };
+                    let moved = Moved { decided_by: Some(&by), ..moved(Status::PendingApproval, to) };
+                    // With the account's turn and without it: the guard holds either way.
+                    if number % 4 < 2 {
+                        let mut writing = store.write_account(&acme).await.unwrap();
+                        let did = writing.proposal_move(&id, &moved).await.unwrap();
+                        writing.commit().await.unwrap();
+                        did
+                    } else {
+                        let mut writing = store.write().await.unwrap();
+                        let did = writing.proposal_move(&id, &moved).await.unwrap();
+                        writing.commit().await.unwrap();
+                        did
+                    }
+                })
+            })
+            .collect();
+        assert_eq!(how_many(tasks).await, 1);
+        assert_eq!(version(&world, &acme, &id).await, 2);
+    });
+}
+
+async fn how_many(tasks: Vec<tokio::task::JoinHandle<bool>>) -> usize {
+    let mut count = 0;
+    for task in tasks {
+        count += usize::from(task.await.unwrap());
+    }
+    count
+}
+
+async fn version(world: &World, account_id: &str, id: &str) -> i64 {
+    world.store.read().await.unwrap().proposal(account_id, id).await.unwrap().unwrap().version
+}

@@ -1,0 +1,160 @@
+//! Live resources: storing, finding, paging, searching.
+
+use serde_json::json;
+use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_store::{ResourceFilter, new_id};
+
+use crate::world::{World, at, node, node_key, on_both, template};
+
+#[test]
+fn a_resource_is_made_changed_and_ended() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let key = node_key("edge-01");
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        assert_eq!(writing.resource_put(&key, &node("eu"), None, "ada", at(1)).await.unwrap(), 1);
+        let first = writing.resource(&acme, &key).await.unwrap().unwrap();
+        assert_eq!(writing.resource_put(&key, &node("us"), Some("r"), "bob", at(2)).await.unwrap(), 2);
+        let second = writing.resource_by_id(&acme, Kind::Node, &first.id).await.unwrap().unwrap();
+        assert_eq!((second.digest, second.generation), (node("us").digest(), 2));
+        assert_eq!((second.created_at, second.updated_at), (at(1), at(2)));
+        assert_eq!((second.owner_id.as_deref(), second.updated_by.as_str()), (Some("r"), "bob"));
+        assert_eq!(second.spec.digest(), second.digest);
+        assert!(writing.resource_by_id(&acme, Kind::Template, &first.id).await.unwrap().is_none());
+        assert!(writing.resource_remove(&key).await.unwrap());
+        assert!(!writing.resource_remove(&key).await.unwrap());
+        assert!(writing.resource(&acme, &key).await.unwrap().is_none());
+    });
+}
+
+#[test]
+fn specs_with_any_text_come_back_as_they_were() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let texts =
+            ["\0", "\u{7f}\u{85}\u{9b}\u{2028}\u{fffe}\u{ffff}", "<<", "'; DROP TABLE x", "\u{1f9ed}"];
+        for text in texts {
+            let long = text.repeat(1_500);
+            let config = json!({ text: text, long: [0.1, 1e300, text] });
+            let stored = json!({ "version": "1.0.0", "config": config }).to_string();
+            let spec = Spec::read_stored(Kind::Module, &stored).unwrap();
+            let key = ResourceKey::new(Kind::Module, "m");
+            let mut writing = world.store.write_account(&acme).await.unwrap();
+            writing.resource_put(&key, &spec, None, "ada", at(1)).await.unwrap();
+            writing.commit().await.unwrap();
+            let found = world.store.read().await.unwrap().resource(&acme, &key).await.unwrap().unwrap();
+            assert_eq!(found.spec.digest(), spec.digest(), "{text:?}");
+        }
+    });
+}
+
+#[test]
+fn pages_follow_one_another_without_gap_or_repetition() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        fill(&world, &acme).await;
+        let all = keys(&world, &acme, &ResourceFilter::default()).await;
+        let mut sorted = all.clone();
+        sorted.sort_by(|a, b| (a.kind.slug(), &a.name).cmp(&(b.kind.slug(), &b.name)));
+        assert_eq!((all.len(), &all), (14, &sorted), "by kind and name, byte by byte");
+        for filter in
+            [ResourceFilter::default(), ResourceFilter { kind: Some(Kind::Node), ..Default::default() }]
+        {
+            let whole = keys(&world, &acme, &filter).await;
+            let (mut paged, mut after) = (Vec::new(), None);
+            let mut reading = world.store.read().await.unwrap();
+            loop {
+                let page = reading.resources_page(&acme, &filter, after.as_ref(), 3).await.unwrap();
+                let Some(last) = page.last() else { break };
+                after = Some(last.key.clone());
+                paged.extend(page.into_iter().map(|found| found.key));
+            }
+            assert_eq!(paged, whole);
+        }
+    });
+}
+
+#[test]
+fn search_takes_every_character_for_itself() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        fill(&world, &acme).await;
+        for (search, expected) in [
+            ("100%", &["100%"][..]),
+            ("%", &["100%"]),
+            ("_", &["A_b", "a_b", "edge_z"]),
+            ("\\", &["back\\slash"]),
+            ("EDGE", &["Edge", "edge-a", "edge_z"][..]),
+            ("ü", &["\u{fc}ber"]),
+            ("\u{fc}BER", &["\u{fc}ber"]),
+            ("'", &[]),
+            ("\0", &[]),
+            ("$1", &[]),
+        ] {
+            let filter =
+                ResourceFilter { search: Some(search.to_owned()), kind: Some(Kind::Node), owner_id: None };
+            let found: Vec<String> =
+                keys(&world, &acme, &filter).await.into_iter().map(|key| key.name).collect();
+            assert_eq!(found, expected, "{search:?}");
+        }
+    });
+}
+
+#[test]
+fn owners_are_told_apart_and_kinds_are_counted() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        fill(&world, &acme).await;
+        world.node(&acme, "owned", Some("r1")).await;
+        world.node(&acme, "theirs", Some("r2")).await;
+        let mut reading = world.store.read().await.unwrap();
+        let owned = reading.resources_all(&acme, Some("r1")).await.unwrap();
+        assert_eq!(owned.iter().map(|it| it.key.name.as_str()).collect::<Vec<_>>(), ["owned"]);
+        assert_eq!(reading.resources_all(&acme, Some("")).await.unwrap().len(), 14);
+        assert_eq!(reading.resources_all(&acme, None).await.unwrap().len(), 16);
+        let mut counts = reading.resources_count(&acme).await.unwrap();
+        counts.sort();
+        assert_eq!(counts, [(Kind::Template, 5), (Kind::Node, 11)]);
+        let heads = reading.resource_heads(&acme).await.unwrap();
+        let head = heads.iter().find(|head| head.key == node_key("theirs")).unwrap();
+        assert_eq!(
+            (heads.len(), head.owner_id.as_deref(), head.digest),
+            (16, Some("r2"), node("eu").digest())
+        );
+    });
+}
+
+#[test]
+fn the_same_name_in_two_accounts_is_two_resources() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        world.node(&acme, "edge-01", None).await;
+        world.node(&other, "edge-01", None).await;
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        assert!(writing.resource_remove(&node_key("edge-01")).await.unwrap());
+        writing.commit().await.unwrap();
+        let mut reading = world.store.read().await.unwrap();
+        assert!(reading.resource(&other, &node_key("edge-01")).await.unwrap().is_some());
+        assert!(reading.resource_by_id(&acme, Kind::Node, &new_id()).await.unwrap().is_none());
+    });
+}
+
+async fn keys(world: &World, account_id: &str, filter: &ResourceFilter) -> Vec<ResourceKey> {
+    let mut reading = world.store.read().await.unwrap();
+    let found = reading.resources_page(account_id, filter, None, 100).await.unwrap();
+    found.into_iter().map(|found| found.key).collect()
+}
+
+/// Nine nodes and five templates, with names that other orders and patterns would stumble over.
+async fn fill(world: &World, account_id: &str) {
+    let nodes = ["edge-a", "Edge", "edge_z", "A_b", "a_b", "100%", "back\\slash", "\u{fc}ber", "a-b"];
+    let mut writing = world.store.write_account(account_id).await.unwrap();
+    for name in nodes {
+        writing.resource_put(&node_key(name), &node("eu"), None, "ada", at(1)).await.unwrap();
+    }
+    for name in ["a", "B", "c", "D", "e"] {
+        let key = ResourceKey::new(Kind::Template, name);
+        writing.resource_put(&key, &template(), None, "ada", at(1)).await.unwrap();
+    }
+    writing.commit().await.unwrap();
+}

@@ -1,0 +1,54 @@
+//! Settings, answers to repeated requests, failed logins.
+
+use windlass_store::{Answer, Throttle};
+
+use crate::world::{at, on_both};
+
+#[test]
+fn a_setting_is_put_and_a_default_never_replaces_it() {
+    on_both(|world| async move {
+        let mut writing = world.store.write().await.unwrap();
+        assert_eq!(writing.setting("key").await.unwrap(), None);
+        assert_eq!(writing.setting_default("key", "first").await.unwrap(), "first");
+        assert_eq!(writing.setting_default("key", "second").await.unwrap(), "first");
+        writing.setting_put("key", "third").await.unwrap();
+        assert_eq!(writing.setting_default("key", "fourth").await.unwrap(), "third");
+        writing.commit().await.unwrap();
+        let mut reading = world.store.read().await.unwrap();
+        assert_eq!(reading.setting("key").await.unwrap().as_deref(), Some("third"));
+    });
+}
+
+#[test]
+fn an_answer_is_remembered_once_for_each_account_and_forgotten_in_time() {
+    on_both(|world| async move {
+        let answer = Answer { request_digest: "d".to_owned(), status: 201, body: "{}".to_owned() };
+        let other = Answer { status: 500, ..answer.clone() };
+        let mut writing = world.store.write().await.unwrap();
+        assert!(writing.answer_add("acme", "k", &answer, at(10)).await.unwrap());
+        assert!(!writing.answer_add("acme", "k", &other, at(11)).await.unwrap());
+        assert!(writing.answer_add("zeta", "k", &other, at(20)).await.unwrap());
+        assert_eq!(writing.answer("acme", "k").await.unwrap(), Some(answer));
+        assert_eq!(writing.answer("zeta", "k").await.unwrap(), Some(other));
+        assert_eq!(writing.answer("zeta", "l").await.unwrap(), None);
+        assert_eq!(writing.answers_forget(at(20)).await.unwrap(), 1);
+        assert_eq!(writing.answer("acme", "k").await.unwrap(), None);
+    });
+}
+
+#[test]
+fn failed_logins_are_counted_cleared_and_forgotten() {
+    on_both(|world| async move {
+        let mut writing = world.store.write().await.unwrap();
+        for second in 1..=3 {
+            writing.throttle_count("ada", at(second)).await.unwrap();
+        }
+        writing.throttle_count("bob", at(9)).await.unwrap();
+        let throttle = writing.throttle("ada").await.unwrap();
+        assert_eq!(throttle, Some(Throttle { failures: 3, last_at: at(3) }));
+        assert_eq!(writing.throttles_forget(at(9)).await.unwrap(), 1);
+        assert_eq!(writing.throttle("ada").await.unwrap(), None);
+        writing.throttle_clear("bob").await.unwrap();
+        assert_eq!(writing.throttle("bob").await.unwrap(), None);
+    });
+}

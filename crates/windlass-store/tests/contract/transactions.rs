@@ -1,0 +1,194 @@
+//! What is written together becomes true together, or not at all.
+
+use windlass_core::proposal::Status;
+use windlass_store::{EventFilter, EventOrder, Store, StoreError, Verified};
+
+use crate::proposals::moved;
+use crate::world::{World, at, entry, event, node, node_key, on_both, user};
+
+async fn told(store: &Store, account_id: &str) -> Vec<String> {
+    let mut reading = store.read().await.unwrap();
+    let order = EventOrder::OldestAfter(0);
+    let events = reading.events(account_id, &EventFilter::default(), order, 100).await.unwrap();
+    events.into_iter().map(|event| event.message).collect()
+}
+
+async fn entered(world: &World, account_id: &str) -> Vec<String> {
+    let mut reading = world.store.read().await.unwrap();
+    assert!(matches!(reading.audit_verify(account_id).await.unwrap(), Verified::Intact { .. }));
+    let entries = reading.audit(account_id, None, i64::MAX, 100).await.unwrap();
+    entries.into_iter().rev().map(|entry| entry.target).collect()
+}
+
+#[test]
+fn what_was_undone_leaves_no_change_no_event_and_no_entry() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        for (name, is_kept) in [("a", true), ("b", false), ("c", true), ("d", false)] {
+            let mark = writing.mark().await.unwrap();
+            writing.resource_put(&node_key(name), &node("eu"), None, "ada", at(1)).await.unwrap();
+            writing.event(event(name));
+            writing.audit(entry(name));
+            match is_kept {
+                true => writing.keep(mark).await.unwrap(),
+                false => writing.undo(mark).await.unwrap(),
+            }
+        }
+        assert_eq!(writing.commit().await.unwrap(), 2);
+        let mut reading = world.store.read().await.unwrap();
+        let live = reading.resources_all(&acme, None).await.unwrap();
+        assert_eq!(live.iter().map(|it| it.key.name.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(told(&world.store, &acme).await, ["a", "c"]);
+        assert_eq!(entered(&world, &acme).await, ["a", "c"]);
+    });
+}
+
+#[test]
+fn marks_within_marks_are_undone_from_the_inside() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        let outer = writing.mark().await.unwrap();
+        writing.event(event("outer"));
+        let inner = writing.mark().await.unwrap();
+        writing.event(event("inner"));
+        writing.setting_put("inner", "x").await.unwrap();
+        writing.undo(inner).await.unwrap();
+        writing.setting_put("outer", "x").await.unwrap();
+        writing.keep(outer).await.unwrap();
+        writing.commit().await.unwrap();
+        assert_eq!(told(&world.store, &acme).await, ["outer"]);
+        let mut reading = world.store.read().await.unwrap();
+        assert_eq!(reading.setting("inner").await.unwrap(), None);
+        assert_eq!(reading.setting("outer").await.unwrap().as_deref(), Some("x"));
+    });
+}
+
+#[test]
+fn a_failure_that_was_undone_does_not_spoil_the_rest() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        world.user("ada@example.com").await;
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        writing.event(event("before"));
+        let mark = writing.mark().await.unwrap();
+        writing.event(event("within"));
+        let refused = writing.user_add(&user("ada@example.com")).await;
+        assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
+        writing.undo(mark).await.unwrap();
+        writing.event(event("after"));
+        writing.setting_put("after", "x").await.unwrap();
+        writing.commit().await.unwrap();
+        assert_eq!(told(&world.store, &acme).await, ["before", "after"]);
+        assert!(world.store.read().await.unwrap().setting("after").await.unwrap().is_some());
+    });
+}
+
+#[test]
+fn after_a_failure_nothing_more_is_done_and_nothing_is_saved() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        world.user("ada@example.com").await;
+        for with_event in [false, true] {
+            let mut writing = world.store.write_account(&acme).await.unwrap();
+            writing.setting_put("early", "x").await.unwrap();
+            let refused = writing.user_add(&user("ada@example.com")).await;
+            assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
+            assert!(matches!(writing.setting_put("late", "x").await, Err(StoreError::Spoiled)));
+            assert!(matches!(writing.mark().await, Err(StoreError::Spoiled)));
+            if with_event {
+                writing.event(event("lost"));
+            }
+            let refused = writing.commit().await;
+            assert!(matches!(refused, Err(StoreError::Spoiled)), "{refused:?}");
+            let mut reading = world.store.read().await.unwrap();
+            assert_eq!(reading.setting("early").await.unwrap(), None);
+            assert!(told(&world.store, &acme).await.is_empty());
+        }
+    });
+}
+
+#[test]
+fn a_dropped_transaction_leaves_nothing_and_stands_in_nobodys_way() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        for _ in 0..20 {
+            let mut writing = world.store.write_account(&acme).await.unwrap();
+            let _mark = writing.mark().await.unwrap();
+            writing.resource_put(&node_key("a"), &node("eu"), None, "ada", at(1)).await.unwrap();
+            writing.event(event("lost"));
+            drop(writing);
+        }
+        world.events(&acme, &["kept"]).await;
+        assert_eq!(told(&world.store, &acme).await, ["kept"]);
+        assert!(world.store.read().await.unwrap().resources_all(&acme, None).await.unwrap().is_empty());
+    });
+}
+
+#[test]
+fn writers_that_were_aborted_anywhere_leave_nothing_and_stand_in_nobodys_way() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        for round in 0..60 {
+            let (store, account) = (world.store.clone(), acme.clone());
+            let task = tokio::spawn(async move {
+                let mut writing = store.write_account(&account).await.unwrap();
+                writing.setting_put("lost", "x").await.unwrap();
+                writing.event(event("lost"));
+                std::future::pending::<()>().await;
+            });
+            // Each time a little later: while it waits for its turn, begins, writes.
+            for _ in 0..round {
+                tokio::task::yield_now().await;
+            }
+            task.abort();
+        }
+        world.events(&acme, &["kept"]).await;
+        assert_eq!(told(&world.store, &acme).await, ["kept"]);
+        assert_eq!(world.store.read().await.unwrap().setting("lost").await.unwrap(), None);
+    });
+}
+
+#[test]
+fn nobody_sees_what_is_not_committed() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        writing.resource_put(&node_key("a"), &node("eu"), None, "ada", at(1)).await.unwrap();
+        let mut reading = world.store.read().await.unwrap();
+        assert!(reading.resource(&acme, &node_key("a")).await.unwrap().is_none());
+        assert!(writing.resource(&acme, &node_key("a")).await.unwrap().is_some());
+        writing.commit().await.unwrap();
+        assert!(reading.resource(&acme, &node_key("a")).await.unwrap().is_some());
+    });
+}
+
+#[test]
+fn an_account_that_is_not_there_cannot_be_written() {
+    on_both(|world| async move {
+        let refused = world.store.write_account("nobody").await.err();
+        assert!(matches!(refused, Some(StoreError::NoAccount { .. })), "{refused:?}");
+        world.account("acme").await;
+    });
+}
+
+#[test]
+fn what_was_committed_is_there_after_opening_again() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let run = world.run(&world.repository(&acme, "fleet").await).await;
+        let id = world.proposals(&run, &["edge"]).await.remove(0).id;
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        writing.proposal_move(&id, &moved(Status::PendingApproval, Status::Approved)).await.unwrap();
+        writing.audit(entry("edge"));
+        writing.event(event("approved"));
+        writing.commit().await.unwrap();
+        world.store.close().await;
+        let store = Store::open(&world.address).await.unwrap();
+        assert_eq!(told(&store, &acme).await, ["approved"]);
+        let found = store.read().await.unwrap().proposal(&acme, &id).await.unwrap().unwrap();
+        assert_eq!(found.status, Status::Approved);
+        store.close().await;
+    });
+}

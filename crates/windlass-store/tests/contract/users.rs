@@ -1,0 +1,129 @@
+//! People, memberships and sessions.
+
+use windlass_core::redacted::Redacted;
+use windlass_store::{Session, StoreError, new_id};
+
+use crate::world::{World, at, on_both, user};
+
+#[test]
+fn a_person_is_found_by_id_and_by_address_however_it_is_spelled() {
+    on_both(|world| async move {
+        let ada = world.user("Ada@Example.com").await;
+        let mut reading = world.store.read().await.unwrap();
+        for key in [ada.id.as_str(), "ada@example.com", "ADA@example.COM"] {
+            let found = reading.user(key).await.unwrap().unwrap();
+            assert_eq!((found.id.as_str(), found.email.as_str()), (&*ada.id, "ada@example.com"));
+            assert_eq!(found.password_hash.expose(), "hash");
+        }
+        assert!(reading.user("bob@example.com").await.unwrap().is_none());
+        assert_eq!(reading.users_count().await.unwrap(), 1);
+        let mut writing = world.store.write().await.unwrap();
+        let refused = writing.user_add(&user("ADA@example.com")).await;
+        assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
+    });
+}
+
+#[test]
+fn a_membership_is_given_changed_and_taken_with_its_sessions() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let (ada, bob) = (world.user("ada@example.com").await, world.user("bob@example.com").await);
+        let mut writing = world.store.write().await.unwrap();
+        for (account, person, role) in [
+            (&acme, &bob, "viewer"),
+            (&acme, &ada, "viewer"),
+            (&acme, &ada, "admin"),
+            (&other, &ada, "viewer"),
+        ] {
+            writing.member_set(account, &person.id, role, at(1)).await.unwrap();
+        }
+        writing.commit().await.unwrap();
+        let (here, there) = (begin(&world, &ada.id, &acme).await, begin(&world, &ada.id, &other).await);
+
+        let mut reading = world.store.read().await.unwrap();
+        let members = reading.members(&acme).await.unwrap();
+        let members: Vec<(&str, &str)> =
+            members.iter().map(|member| (member.user.email.as_str(), member.role.as_str())).collect();
+        assert_eq!(members, [("ada@example.com", "admin"), ("bob@example.com", "viewer")]);
+        assert_eq!(reading.member(&acme, "Ada@example.com").await.unwrap().unwrap().role, "admin");
+        assert!(reading.member(&other, &bob.id).await.unwrap().is_none());
+        let told = |id: &str, name: &str, role: &str| (id.to_owned(), name.to_owned(), role.to_owned());
+        assert_eq!(
+            reading.memberships(&ada.id).await.unwrap(),
+            [told(&acme, "acme", "admin"), told(&other, "other", "viewer")]
+        );
+
+        let mut writing = world.store.write().await.unwrap();
+        assert!(writing.member_remove(&acme, &ada.id).await.unwrap());
+        assert!(!writing.member_remove(&acme, &ada.id).await.unwrap());
+        writing.commit().await.unwrap();
+        assert!(reading.session(&here, at(2)).await.unwrap().is_none());
+        assert!(reading.session(&there, at(2)).await.unwrap().is_some());
+    });
+}
+
+#[test]
+fn a_session_ends_with_its_time_its_person_and_their_password() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let ada = world.user("ada@example.com").await;
+        let id = begin(&world, &ada.id, &acme).await;
+        let mut reading = world.store.read().await.unwrap();
+        let session = reading.session(&id, at(99)).await.unwrap().unwrap();
+        assert_eq!((session.user_id, session.account_id), (ada.id.clone(), acme.clone()));
+        assert_eq!((session.address.as_str(), session.expires_at), ("192.0.2.1", at(100)));
+        assert!(reading.session(&id, at(100)).await.unwrap().is_none());
+
+        let mut writing = world.store.write().await.unwrap();
+        writing.session_end(&id).await.unwrap();
+        writing.commit().await.unwrap();
+        assert!(reading.session(&id, at(2)).await.unwrap().is_none());
+
+        let id = begin(&world, &ada.id, &acme).await;
+        let mut writing = world.store.write().await.unwrap();
+        writing.user_set_password(&ada.id, &Redacted::new("new".to_owned()), true).await.unwrap();
+        writing.commit().await.unwrap();
+        assert!(reading.session(&id, at(2)).await.unwrap().is_none());
+        let found = reading.user(&ada.id).await.unwrap().unwrap();
+        assert_eq!((found.password_hash.expose().as_str(), found.must_change_password), ("new", true));
+
+        let id = begin(&world, &ada.id, &acme).await;
+        let mut writing = world.store.write().await.unwrap();
+        writing.user_set_disabled(&ada.id, Some(at(7))).await.unwrap();
+        writing.commit().await.unwrap();
+        assert!(reading.session(&id, at(2)).await.unwrap().is_none());
+        assert_eq!(reading.user(&ada.id).await.unwrap().unwrap().disabled_at, Some(at(7)));
+        let mut writing = world.store.write().await.unwrap();
+        writing.user_set_disabled(&ada.id, None).await.unwrap();
+        writing.commit().await.unwrap();
+        assert_eq!(reading.user(&ada.id).await.unwrap().unwrap().disabled_at, None);
+    });
+}
+
+#[test]
+fn ended_sessions_are_forgotten_and_others_are_not() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let ada = world.user("ada@example.com").await;
+        let id = begin(&world, &ada.id, &acme).await;
+        let mut writing = world.store.write().await.unwrap();
+        assert_eq!(writing.sessions_forget(at(99)).await.unwrap(), 0);
+        assert!(writing.session(&id, at(2)).await.unwrap().is_some());
+        assert_eq!(writing.sessions_forget(at(100)).await.unwrap(), 1);
+    });
+}
+
+async fn begin(world: &World, user_id: &str, account_id: &str) -> String {
+    let session = Session {
+        id: new_id(),
+        user_id: user_id.to_owned(),
+        account_id: account_id.to_owned(),
+        address: "192.0.2.1".to_owned(),
+        created_at: at(1),
+        expires_at: at(100),
+    };
+    let mut writing = world.store.write().await.unwrap();
+    writing.session_add(&session).await.unwrap();
+    writing.commit().await.unwrap();
+    session.id
+}

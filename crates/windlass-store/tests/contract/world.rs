@@ -1,0 +1,294 @@
+//! A fresh database of either kind, a way around the store to tamper with it, and made-up contents.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use sqlx::{AssertSqlSafe, Row as _};
+use tempfile::TempDir;
+use windlass_core::diff::{Cause, Change};
+use windlass_core::proposal::Status;
+use windlass_core::redacted::Redacted;
+use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::time::Timestamp;
+use windlass_store::{
+    Actor, Address, AuditEntry, NewEvent, Outcome, Proposal, Repository, Run, Severity, Store, User, new_id,
+};
+use windlass_testkit::servers::Postgres;
+
+/// A store on a fresh database.
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) address: Address,
+    raw: Raw,
+    pub(crate) directory: Arc<TempDir>,
+}
+
+enum Raw {
+    Sqlite(sqlx::SqlitePool),
+    Postgres(sqlx::PgPool),
+}
+
+/// Runs a case on both databases, each time in a world of its own.
+pub(crate) fn on_both<F: Future<Output = ()>>(case: impl Fn(World) -> F) {
+    on_sqlite(&case);
+    on_postgres(&case);
+}
+
+pub(crate) fn on_sqlite<F: Future<Output = ()>>(case: impl Fn(World) -> F) {
+    runtime().block_on(async {
+        // A case that does not look at it would drop it too soon.
+        let directory = Arc::new(tempfile::tempdir().unwrap());
+        let path = directory.path().join("windlass.db");
+        let address = Address::Sqlite(path.clone());
+        let store = Store::open(&address).await.unwrap();
+        // Whoever tampers does not keep to the rules.
+        let options = sqlx::sqlite::SqliteConnectOptions::new()
+            .filename(&path)
+            .foreign_keys(false)
+            .busy_timeout(Duration::from_secs(15));
+        let raw = Raw::Sqlite(sqlx::SqlitePool::connect_lazy_with(options));
+        case(World { store, address, raw, directory: Arc::clone(&directory) }).await;
+    });
+}
+
+pub(crate) fn on_postgres<F: Future<Output = ()>>(case: impl Fn(World) -> F) {
+    let Some(server) = Postgres::shared() else { return };
+    let url = server.fresh_database();
+    runtime().block_on(async {
+        let address = Address::Postgres(Redacted::new(url.clone()));
+        let store = Store::open(&address).await.unwrap();
+        let raw = Raw::Postgres(sqlx::PgPool::connect_lazy(&url).unwrap());
+        let directory = Arc::new(tempfile::tempdir().unwrap());
+        case(World { store: store.clone(), address, raw, directory }).await;
+        store.close().await;
+    });
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap()
+}
+
+/// A moment: so many seconds after the beginning of these tests' time.
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(1_700_000_000_000 + seconds * 1000)
+}
+
+impl World {
+    /// Does a statement behind the store's back, without foreign keys where the database allows that.
+    pub(crate) async fn tamper(&self, sql: &str) -> u64 {
+        let query = AssertSqlSafe(sql.to_owned());
+        match &self.raw {
+            Raw::Sqlite(pool) => sqlx::query(query).execute(pool).await.unwrap().rows_affected(),
+            Raw::Postgres(pool) => sqlx::query(query).execute(pool).await.unwrap().rows_affected(),
+        }
+    }
+
+    /// The first column of what a statement answers, as text.
+    pub(crate) async fn ask(&self, sql: &str) -> Vec<String> {
+        let query = AssertSqlSafe(sql.to_owned());
+        match &self.raw {
+            Raw::Sqlite(pool) => {
+                let rows = sqlx::query(query).fetch_all(pool).await.unwrap();
+                rows.iter().map(|row| row.get::<String, _>("answer")).collect()
+            }
+            Raw::Postgres(pool) => {
+                let rows = sqlx::query(query).fetch_all(pool).await.unwrap();
+                rows.iter().map(|row| row.get::<String, _>("answer")).collect()
+            }
+        }
+    }
+
+    /// Adds an account and returns its id.
+    pub(crate) async fn account(&self, name: &str) -> String {
+        let id = new_id();
+        let mut writing = self.store.write().await.unwrap();
+        writing.account_add(&id, name, at(0)).await.unwrap();
+        writing.commit().await.unwrap();
+        id
+    }
+
+    /// Adds a repository.
+    pub(crate) async fn repository(&self, account_id: &str, name: &str) -> Repository {
+        let repository = repository(account_id, name);
+        let mut writing = self.store.write().await.unwrap();
+        writing.repository_add(&repository).await.unwrap();
+        writing.commit().await.unwrap();
+        repository
+    }
+
+    /// Adds a person.
+    pub(crate) async fn user(&self, email: &str) -> User {
+        let user = user(email);
+        let mut writing = self.store.write().await.unwrap();
+        writing.user_add(&user).await.unwrap();
+        writing.commit().await.unwrap();
+        user
+    }
+
+    /// Adds a run and ends it.
+    pub(crate) async fn run(&self, repository: &Repository) -> Run {
+        let mut run = Run::queued(&repository.account_id, &repository.id, &repository.name, at(0));
+        let mut writing = self.store.write().await.unwrap();
+        assert!(writing.run_add(&run).await.unwrap());
+        run.status = windlass_core::proposal::RunStatus::DiffReady;
+        run.completed_at = Some(at(1));
+        assert!(writing.run_finish(&run).await.unwrap());
+        writing.commit().await.unwrap();
+        run
+    }
+
+    /// Opens proposals of a run to create nodes of these names.
+    pub(crate) async fn proposals(&self, run: &Run, names: &[&str]) -> Vec<Proposal> {
+        let proposals: Vec<Proposal> =
+            names.iter().enumerate().map(|(position, name)| proposal(run, position, name)).collect();
+        let mut writing = self.store.write().await.unwrap();
+        writing.proposals_add(&proposals).await.unwrap();
+        writing.commit().await.unwrap();
+        proposals
+    }
+
+    /// Makes a node live.
+    pub(crate) async fn node(&self, account_id: &str, name: &str, owner: Option<&str>) {
+        let mut writing = self.store.write_account(account_id).await.unwrap();
+        writing.resource_put(&node_key(name), &node("eu"), owner, "ada", at(1)).await.unwrap();
+        writing.commit().await.unwrap();
+    }
+
+    /// Tells events of an account, one transaction each.
+    pub(crate) async fn events(&self, account_id: &str, messages: &[&str]) {
+        for message in messages {
+            let mut writing = self.store.write_account(account_id).await.unwrap();
+            writing.event(event(message));
+            writing.commit().await.unwrap();
+        }
+    }
+
+    /// Enters targets into an account's audit log, one transaction each.
+    pub(crate) async fn audited(&self, account_id: &str, targets: &[&str]) {
+        for target in targets {
+            let mut writing = self.store.write_account(account_id).await.unwrap();
+            writing.audit(entry(target));
+            writing.commit().await.unwrap();
+        }
+    }
+}
+
+pub(crate) fn repository(account_id: &str, name: &str) -> Repository {
+    Repository {
+        id: new_id(),
+        account_id: account_id.to_owned(),
+        name: name.to_owned(),
+        repo_url: "https://git.example.com/fleet.git".to_owned(),
+        branch: "main".to_owned(),
+        path_prefix: String::new(),
+        credential_path: Some("vault:git".to_owned()),
+        ca_pem: None,
+        signers: None,
+        host_keys: None,
+        enabled: true,
+        auto_apply: false,
+        interval: Duration::from_secs(300),
+        next_sync_at: at(0),
+        last_run_id: None,
+        last_run_at: None,
+        last_status: "pending".to_owned(),
+        last_error: None,
+        good_run_id: None,
+        good_commit: None,
+        good_at: None,
+        version: 1,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+pub(crate) fn user(email: &str) -> User {
+    User {
+        id: new_id(),
+        email: email.to_owned(),
+        name: "Ada".to_owned(),
+        password_hash: Redacted::new("hash".to_owned()),
+        must_change_password: false,
+        is_root: false,
+        disabled_at: None,
+        created_at: at(0),
+    }
+}
+
+pub(crate) fn node_key(name: &str) -> ResourceKey {
+    ResourceKey::new(Kind::Node, name)
+}
+
+pub(crate) fn node(region: &str) -> Spec {
+    let text = json!({ "template": "edge", "region": region }).to_string();
+    Spec::read(Kind::Node, &text).spec.unwrap()
+}
+
+pub(crate) fn template() -> Spec {
+    Spec::read(Kind::Template, r#"{"node_platform": "debian-12-amd64"}"#).spec.unwrap()
+}
+
+pub(crate) fn proposal(run: &Run, position: usize, name: &str) -> Proposal {
+    let spec = Arc::new(node("eu"));
+    Proposal {
+        id: new_id(),
+        account_id: run.account_id.clone(),
+        repository_id: run.repository_id.clone(),
+        repository_name: run.repository_name.clone(),
+        run_id: run.id.clone(),
+        change: Change {
+            key: node_key(name),
+            cause: Cause::Declared,
+            before: None,
+            base: None,
+            desired: Some(spec.digest()),
+            after: Some(spec),
+        },
+        position,
+        edit: None,
+        commit_sha: "c0ffee".to_owned(),
+        author: Some("ada@example.com".to_owned()),
+        declared_at: Some(("fleet.yaml".to_owned(), 7)),
+        status: Status::PendingApproval,
+        blocked_by: vec!["template edge does not exist yet".to_owned()],
+        waits_for: Vec::new(),
+        reason: None,
+        decided_by: None,
+        until_change: false,
+        opened_at: at(2),
+        expires_at: at(1000),
+        decided_at: None,
+        closed_at: None,
+        version: 1,
+    }
+}
+
+pub(crate) fn event(message: &str) -> NewEvent {
+    NewEvent {
+        kind: "gitops.proposal_opened",
+        severity: Severity::Low,
+        resource: Some(node_key("edge-01")),
+        repository_id: Some("repository".to_owned()),
+        correlation_id: Some("run".to_owned()),
+        source: "ada@example.com".to_owned(),
+        message: message.to_owned(),
+        payload: json!({ "message": message }),
+        at: at(5),
+    }
+}
+
+pub(crate) fn entry(target: &str) -> AuditEntry {
+    AuditEntry {
+        actor: Actor::windlass(),
+        action: "proposal.approve",
+        target_kind: "node".to_owned(),
+        target: target.to_owned(),
+        outcome: Outcome::Done,
+        before: None,
+        after: Some(node("eu").digest()),
+        detail: json!({ "why": "because" }),
+        at: at(5),
+    }
+}

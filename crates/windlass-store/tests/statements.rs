@@ -1,0 +1,225 @@
+//! No statement that runs often reads a whole table: each finds its rows by an index.
+//!
+//! What the store really says to SQLite is overheard and explained. A binary of its own, because only one can listen.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use sqlx::{AssertSqlSafe, Row as _};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+use windlass_core::proposal::Status;
+use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::time::Timestamp;
+use windlass_store::{
+    Address, EventFilter, EventOrder, Moved, ProposalFilter, ResourceFilter, Run, Severity, Store,
+};
+
+/// Tables that grow with the fleet or with time, and what statements call them.
+const LARGE: [&str; 11] = [
+    "resources",
+    "desired",
+    "proposals",
+    "last",
+    "later",
+    "run_proposals",
+    "approvals",
+    "sync_runs",
+    "old",
+    "events",
+    "audit",
+];
+
+/// Indexes that hold only what is under way, and may be read from end to end.
+const SMALL: [&str; 2] = ["proposals_to_apply", "sync_runs_unfinished"];
+
+static HEARD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// Remembers the text of every statement.
+struct Listener;
+
+struct Statement(String);
+
+impl Visit for Statement {
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+
+    fn record_str(&mut self, field: &Field, text: &str) {
+        let is_whole = field.name() == "db.statement" && !text.is_empty();
+        if is_whole || (field.name() == "summary" && self.0.is_empty()) {
+            self.0 = text.trim().to_owned();
+        }
+    }
+}
+
+impl Subscriber for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "sqlx::query"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut statement = Statement(String::new());
+        event.record(&mut statement);
+        HEARD.lock().unwrap().insert(statement.0);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[tokio::test]
+async fn what_runs_often_finds_its_rows_by_an_index() {
+    tracing::subscriber::set_global_default(Listener).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("windlass.db");
+    let store = Store::open(&Address::Sqlite(path.clone())).await.unwrap();
+    HEARD.lock().unwrap().clear();
+    list(&store).await;
+    look_up(&store).await;
+    write(&store).await;
+    let heard = HEARD.lock().unwrap().clone();
+    assert!(heard.len() > 50, "{heard:?}");
+    let pool = sqlx::SqlitePool::connect_with(sqlx::sqlite::SqliteConnectOptions::new().filename(&path));
+    let pool = pool.await.unwrap();
+    let mut scans = Vec::new();
+    for statement in heard {
+        if !["SELECT", "UPDATE", "DELETE"].iter().any(|verb| statement.starts_with(verb)) {
+            continue;
+        }
+        let explained = format!("EXPLAIN QUERY PLAN {statement}");
+        for row in sqlx::query(AssertSqlSafe(explained)).fetch_all(&pool).await.unwrap() {
+            let step: String = row.get("detail");
+            let mut words = step.split(' ');
+            let table = (words.next() == Some("SCAN")).then(|| words.next()).flatten();
+            let is_small = SMALL.iter().any(|index| step.ends_with(index));
+            if table.is_some_and(|table| LARGE.contains(&table)) && !is_small {
+                scans.push(format!("{step}: {statement}"));
+            }
+        }
+    }
+    assert!(scans.is_empty(), "{}", scans.join("\n"));
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(1_700_000_000_000)
+}
+
+fn key() -> ResourceKey {
+    ResourceKey::new(Kind::Node, "edge")
+}
+
+async fn list(store: &Store) {
+    let mut reading = store.read().await.unwrap();
+    let text = |text: &str| Some(text.to_owned());
+    let all = ResourceFilter::default;
+    for filter in [
+        all(),
+        ResourceFilter { kind: Some(Kind::Node), ..all() },
+        ResourceFilter { owner_id: text("r"), ..all() },
+        ResourceFilter { search: text("x"), ..all() },
+    ] {
+        for after in [None, Some(&key())] {
+            reading.resources_page("a", &filter, after, 50).await.unwrap();
+        }
+    }
+    let all = ProposalFilter::default;
+    for filter in [
+        all(),
+        ProposalFilter { statuses: vec![Status::PendingApproval], ..all() },
+        ProposalFilter { run_id: text("r"), ..all() },
+        ProposalFilter { repository_id: text("r"), ..all() },
+        ProposalFilter { kind: Some(Kind::Node), name: text("edge"), ..all() },
+    ] {
+        for before in [None, Some("x")] {
+            reading.proposals("a", &filter, before, 50).await.unwrap();
+        }
+    }
+    let all = EventFilter::default;
+    for filter in [
+        all(),
+        EventFilter { kind: text("gitops."), ..all() },
+        EventFilter { correlation_id: text("r"), ..all() },
+        EventFilter { repository_id: text("r"), ..all() },
+        EventFilter { resource: Some(key()), ..all() },
+        EventFilter { severity: Some(Severity::High), ..all() },
+    ] {
+        for order in [EventOrder::NewestBefore(9), EventOrder::OldestAfter(9)] {
+            reading.events("a", &filter, order, 50).await.unwrap();
+        }
+    }
+    for repository in [None, Some("r")] {
+        reading.runs("a", repository, Some("x"), 50).await.unwrap();
+    }
+    for target in [None, Some(("node", "edge"))] {
+        reading.audit("a", target, 9, 50).await.unwrap();
+    }
+}
+
+async fn look_up(store: &Store) {
+    let mut reading = store.read().await.unwrap();
+    reading.resource("a", &key()).await.unwrap();
+    reading.resource_by_id("a", Kind::Node, "x").await.unwrap();
+    reading.resources_count("a").await.unwrap();
+    reading.resource_heads("a").await.unwrap();
+    reading.wanted("r").await.unwrap();
+    reading.wanted_specs("r", Some(&[key()])).await.unwrap();
+    reading.run("a", "x").await.unwrap();
+    reading.runs_unfinished().await.unwrap();
+    reading.run_queued("r").await.unwrap();
+    reading.proposal("a", "x").await.unwrap();
+    reading.run_proposals("x").await.unwrap();
+    reading.run_proposal_statuses("x").await.unwrap();
+    reading.runs_of_proposal("x").await.unwrap();
+    reading.proposals_offered("r").await.unwrap();
+    reading.proposals_declined("r").await.unwrap();
+    reading.proposals_to_apply("a").await.unwrap();
+    reading.accounts_to_apply().await.unwrap();
+    reading.proposals_expired(now()).await.unwrap();
+    reading.proposals_count("a").await.unwrap();
+    reading.approvals("x").await.unwrap();
+    reading.drifts_count("a").await.unwrap();
+    reading.audit_verify("a").await.unwrap();
+}
+
+async fn write(store: &Store) {
+    let mut writing = store.write().await.unwrap();
+    writing.account_add("a", "acme", now()).await.unwrap();
+    writing.commit().await.unwrap();
+    let mut writing = store.write_account("a").await.unwrap();
+    let spec = Spec::read(Kind::Node, r#"{"template": "edge"}"#).spec.unwrap();
+    writing.resource_put(&key(), &spec, None, "ada", now()).await.unwrap();
+    writing.resource_remove(&key()).await.unwrap();
+    writing.resources_disown("r").await.unwrap();
+    writing.wanted_settle("r").await.unwrap();
+    writing.wanted_settle_one("r", &key(), None).await.unwrap();
+    let moved = Moved {
+        from: Status::PendingApproval,
+        to: Status::Approved,
+        reason: None,
+        decided_by: None,
+        until_change: false,
+        at: now(),
+    };
+    writing.proposal_move("x", &moved).await.unwrap();
+    writing.proposal_edit("x", 1, None).await.unwrap();
+    writing.proposal_place("x", 1, &[], &[]).await.unwrap();
+    writing.proposal_block("x", &[]).await.unwrap();
+    writing.run_begin("x", now()).await.unwrap();
+    writing.run_finish(&Run::queued("a", "r", "fleet", now())).await.unwrap();
+    writing.events_forget(now(), now()).await.unwrap();
+    writing.repository_remove("r").await.unwrap();
+    writing.commit().await.unwrap();
+    store.lease_take("sync", "me", now(), Duration::from_secs(1)).await.unwrap();
+}
