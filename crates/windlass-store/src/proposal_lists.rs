@@ -146,10 +146,12 @@ impl Reading {
         rows.iter_mut().map(read_proposal).collect()
     }
 
-    /// Accounts that have approved proposals.
+    /// Accounts that have proposals which are approved, or wait for something beside approval.
     pub async fn accounts_to_apply(&mut self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT id FROM accounts WHERE EXISTS (SELECT 1 FROM proposals \
-                   WHERE proposals.account_id = accounts.id AND proposals.status IN ('approved', 'applying')) ORDER BY id";
+                   WHERE proposals.account_id = accounts.id AND proposals.status IN ('approved', 'applying')) \
+                   OR EXISTS (SELECT 1 FROM proposals WHERE proposals.account_id = accounts.id \
+                   AND proposals.status = 'pending_approval' AND proposals.blocked_by <> '[]') ORDER BY id";
         let mut rows = self.connection.rows(sql, Vec::new()).await?;
         rows.iter_mut().map(Row::text).collect()
     }

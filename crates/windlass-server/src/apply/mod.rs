@@ -81,8 +81,7 @@ async fn apply_groups(server: &Server, account_id: &str, lease: &Lease) -> Resul
         has_applied = true;
     }
     if has_applied {
-        settle::refresh_blocked(server, account_id).await?;
         server.nudges().drift.notify_one();
     }
-    Ok(())
+    settle::refresh_blocked(server, account_id).await
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use windlass_core::diff::short_document;
 use windlass_core::proposal::{RunFacts, Status, blockers, run_status};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, ProposalFilter, StoreError};
+use windlass_store::{AccountWriting, ProposalFilter, Reading, StoreError};
 
 use super::choose::{destroys_of, effective_change};
 use crate::drift::differences_of;
@@ -77,27 +77,36 @@ async fn drift_document(
     Ok(short_document(found.open().map(|difference| (difference.action, &difference.key))))
 }
 
-/// Tells open proposals that waited for something whether they still do.
+/// Tells undecided proposals that waited for something whether they still do. Nothing is written while nothing is new.
 pub(super) async fn refresh_blocked(server: &Server, account_id: &str) -> Result<(), StoreError> {
-    let filter = ProposalFilter {
-        statuses: vec![Status::PendingApproval, Status::Approved],
-        ..ProposalFilter::default()
-    };
     let mut reading = server.store().read().await?;
-    let open = reading.proposals(account_id, &filter, None, i32::MAX as usize).await?;
+    let is_news = !changed_blocks(&mut reading, account_id).await?.is_empty();
     drop(reading);
-    let waiting: Vec<_> = open.into_iter().filter(|proposal| !proposal.blocked_by.is_empty()).collect();
-    if waiting.is_empty() {
+    if !is_news {
         return Ok(());
     }
     let mut writing = server.store().write_account(account_id).await?;
-    let world = World::load(&mut writing, account_id, destroys_of(&waiting)).await?;
-    for proposal in waiting {
-        // Holds of the gate are looked at when applying; here only references can have changed.
-        let reasons = blockers(&effective_change(&proposal), &world);
-        if proposal.status == Status::PendingApproval && reasons != proposal.blocked_by {
-            writing.proposal_block(&proposal.id, &reasons).await?;
-        }
+    for (id, reasons) in changed_blocks(&mut writing, account_id).await? {
+        writing.proposal_block(&id, &reasons).await?;
     }
     server.commit(writing).await
+}
+
+/// Undecided proposals that wait for something else than they were told. What is approved is told when it is chosen.
+async fn changed_blocks(
+    reading: &mut Reading,
+    account_id: &str,
+) -> Result<Vec<(String, Vec<String>)>, StoreError> {
+    let filter = ProposalFilter { statuses: vec![Status::PendingApproval], ..ProposalFilter::default() };
+    let mut waiting = reading.proposals(account_id, &filter, None, i32::MAX as usize).await?;
+    waiting.retain(|proposal| !proposal.blocked_by.is_empty());
+    if waiting.is_empty() {
+        return Ok(Vec::new());
+    }
+    let world = World::load(reading, account_id, destroys_of(&waiting)).await?;
+    let now_blocked = waiting.into_iter().filter_map(|proposal| {
+        let reasons = blockers(&effective_change(&proposal), &world);
+        (reasons != proposal.blocked_by).then_some((proposal.id, reasons))
+    });
+    Ok(now_blocked.collect())
 }

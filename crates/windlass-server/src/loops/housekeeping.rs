@@ -31,7 +31,9 @@ pub(super) async fn run_loop(server: Server) {
         let pause_for = match turn(&server, now()).await {
             Ok(()) => {
                 server.clear_trouble("housekeeping");
-                server.config().rhythm.housekeeping
+                // A short life is over when it says so, not when the next cleaning comes round.
+                let rhythm = &server.config().rhythm;
+                rhythm.housekeeping.min(rhythm.proposal_lifetime)
             }
             Err(error) => server.report_trouble("housekeeping", &error),
         };

@@ -1,0 +1,110 @@
+//! More differences than one run may propose.
+
+use serde_json::json;
+use windlass_api::types::{BatchBody, BatchDecision, RunInfo};
+
+use crate::api::{Api, batch};
+use crate::fleet::{nodes, register, repository_with};
+use crate::installation::Installation;
+
+#[test]
+fn a_hundred_differences_come_in_four_batches() {
+    let installation = Installation::new();
+    let server = installation.serve(&["--max-proposals-per-tick", "25"]);
+    let api = &server.api;
+    let work = repository_with(&nodes("web", "web", 0..99));
+    let repository = register(api, "fleet-config", &work);
+    for remaining in [75, 50, 25] {
+        let run = api.sync(&repository.id).unwrap();
+        assert_eq!((run.status.as_str(), run.remaining, run.proposals.len()), ("partial", remaining, 25));
+        api.decide(&run, BatchDecision::Approve).unwrap();
+        let run = api.settled(&run.id).unwrap();
+        assert_eq!((run.status.as_str(), run.applied_actions.len()), ("partial", 25));
+    }
+    let run = api.sync(&repository.id).unwrap();
+    assert_eq!((run.status.as_str(), run.remaining, run.proposals.len()), ("diff_ready", 0, 25));
+    api.decide(&run, BatchDecision::Approve).unwrap();
+    assert_eq!(api.settled(&run.id).unwrap().status, "applied");
+    let run = api.sync(&repository.id).unwrap();
+    assert_eq!((run.status.as_str(), run.remaining, run.diff_count), ("success", 0, 0));
+    assert_eq!(api.resources().unwrap().len(), 100);
+    server.stop();
+}
+
+#[test]
+fn each_sync_opens_at_most_the_cap_and_nothing_twice() {
+    let installation = Installation::new();
+    let server = installation.serve(&["--max-proposals-per-tick", "5"]);
+    let work = repository_with(&nodes("web", "web", 0..11));
+    let repository = register(&server.api, "fleet-config", &work);
+    let first = server.api.sync(&repository.id).unwrap();
+    let second = server.api.sync(&repository.id).unwrap();
+    assert_eq!((first.status.as_str(), first.remaining, first.proposals.len()), ("partial", 7, 5));
+    assert_eq!((second.status.as_str(), second.remaining, second.proposals.len()), ("partial", 2, 10));
+    assert_eq!(second.proposals[..5], first.proposals);
+    assert_eq!(server.api.proposals().unwrap().len(), 10);
+    server.stop();
+}
+
+#[test]
+fn rejected_changes_come_again_and_do_not_starve_the_others() {
+    let installation = Installation::new();
+    let server = installation.serve(&["--max-proposals-per-tick", "25"]);
+    let api = &server.api;
+    let work = repository_with(&nodes("web", "web", 0..99));
+    let repository = register(api, "fleet-config", &work);
+    let first = api.sync(&repository.id).unwrap();
+    // The template is let through, so that the others can be; the first nodes are rejected whenever they come.
+    let rejected: Vec<String> = first.proposals[1..].iter().map(|proposal| proposal.name.clone()).collect();
+    let mut reopened = 0;
+    for _ in 0..8 {
+        let run = api.sync(&repository.id).unwrap();
+        reopened += decide_by_name(api, &run, &rejected);
+        api.settled(&run.id).unwrap();
+    }
+    assert!(reopened > rejected.len(), "what was rejected was offered again: {reopened}");
+    let live: Vec<String> = api.resources().unwrap().into_iter().map(|resource| resource.name).collect();
+    assert_eq!(live.len(), 100 - rejected.len());
+    assert!(rejected.iter().all(|name| !live.contains(name)));
+    let run = api.sync(&repository.id).unwrap();
+    assert_eq!((run.diff_count, run.remaining), (rejected.len(), 0));
+    server.stop();
+}
+
+/// Rejects what has one of these names, and approves the rest. Returns how many were rejected.
+fn decide_by_name(api: &Api, run: &RunInfo, rejected: &[String]) -> usize {
+    let pending = run.proposals.iter().filter(|proposal| proposal.status == "pending_approval");
+    let (no, yes): (Vec<_>, Vec<_>) = pending.partition(|proposal| rejected.contains(&proposal.name));
+    let count = no.len();
+    for (decision, chosen) in [(BatchDecision::Reject, no), (BatchDecision::Approve, yes)] {
+        if !chosen.is_empty() {
+            let ids = chosen.iter().map(|proposal| proposal.id.clone()).collect();
+            let decided = api.batch(&BatchBody { ids, ..batch(decision) }).unwrap();
+            assert_eq!(decided.refused, 0, "{decided:?}");
+        }
+    }
+    count
+}
+
+#[test]
+fn what_is_rejected_until_it_changes_comes_again_only_then() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let api = &server.api;
+    let work = repository_with(&nodes("web", "web", 0..2));
+    let repository = register(api, "fleet-config", &work);
+    let run = api.sync(&repository.id).unwrap();
+    let last = run.proposals.last().unwrap();
+    assert_eq!(last.name, "web-001");
+    api.reject(&last.id, &json!({"until_change": true, "reason": "not this one"})).unwrap();
+    api.decide(&run, BatchDecision::Approve).unwrap();
+    assert_eq!(api.settled(&run.id).unwrap().status, "partial");
+    let run = api.sync(&repository.id).unwrap();
+    assert!(run.proposals.is_empty(), "{:?}", run.proposals);
+    assert_eq!((run.diff_count, run.skipped_actions.len()), (1, 1));
+    work.commit("fleet.yaml", &nodes("web", "web", 0..2).replace("eu-1", "eu-2"));
+    let run = api.sync(&repository.id).unwrap();
+    let names: Vec<&str> = run.proposals.iter().map(|proposal| proposal.name.as_str()).collect();
+    assert_eq!(names, ["web-000", "web-001"]);
+    server.stop();
+}

@@ -1,0 +1,219 @@
+//! A server that dies in the middle, anywhere: what it acknowledged is there, and nothing is done twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_api::client::ClientError;
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{AuditVerdict, BatchDecision, RepositoryFields};
+use windlass_testkit::servers::{Postgres, WorkTree};
+
+use crate::api::{Api, Result};
+use crate::fleet::{TUTORIAL, fields, repository_with};
+use crate::installation::{Installation, Server};
+
+/// The second commit: one node moved, another gone with its peer.
+fn second_fleet() -> String {
+    let (before, after) = TUTORIAL.split_once("  - hostname: edge-tokyo-02").unwrap();
+    let (_, after) = after.split_once("  - hostname: edge-london-01").unwrap();
+    format!("{before}  - hostname: edge-london-01{after}")
+        .replace("        - host: edge-tokyo-02\n", "")
+        .replace("[edge-tokyo-02, edge-london-01]", "[edge-london-01]")
+        .replace("eu-west-2", "eu-west-3")
+}
+
+/// What a server answered with success, and must therefore never forget.
+#[derive(Default)]
+struct Acknowledged {
+    repository: Option<String>,
+    runs: BTreeSet<String>,
+    approved: BTreeSet<String>,
+}
+
+/// Someone at work with a server: asks again whatever was not answered.
+struct Operator {
+    work: WorkTree,
+    acknowledged: Acknowledged,
+    commits: Vec<String>,
+}
+
+impl Operator {
+    fn new() -> Operator {
+        let commits = vec![second_fleet()];
+        Operator { work: repository_with(TUTORIAL), acknowledged: Acknowledged::default(), commits }
+    }
+
+    /// Registers, and brings commit after commit into the fleet, until nothing is left to do.
+    fn work_on(&mut self, api: &Api) -> Result<()> {
+        self.register(api)?;
+        loop {
+            self.bring_in(api)?;
+            let Some(next) = self.commits.pop() else { return Ok(()) };
+            self.work.commit("fleet.yaml", &next);
+        }
+    }
+
+    fn register(&mut self, api: &Api) -> Result<()> {
+        let id = match api.repository("fleet-config") {
+            Ok(known) => known.id,
+            Err(ClientError::Refused { status: 404, .. }) => {
+                api.register(fields("fleet-config", &self.work))?.id
+            }
+            Err(error) => return Err(error),
+        };
+        let known = self.acknowledged.repository.get_or_insert_with(|| id.clone());
+        assert_eq!(*known, id, "a repository that was acknowledged is gone");
+        // Due at once, so that a run is queued by the schedule too.
+        let enabled = RepositoryFields { enabled: Some(true), ..RepositoryFields::default() };
+        api.configure(&id, enabled)?;
+        Ok(())
+    }
+
+    /// Syncs and approves until git and live agree.
+    fn bring_in(&mut self, api: &Api) -> Result<()> {
+        let id = self.acknowledged.repository.clone().unwrap_or_default();
+        loop {
+            let run = api.sync(&id)?;
+            assert_eq!(run.error, None);
+            self.acknowledged.runs.insert(run.id.clone());
+            if run.status == "success" {
+                return Ok(());
+            }
+            let decided = api.decide(&run, BatchDecision::Approve)?;
+            let approved = decided.results.into_iter().filter(|item| item.error.is_none());
+            self.acknowledged.approved.extend(approved.map(|item| item.id));
+            api.settled(&run.id)?;
+        }
+    }
+}
+
+/// What is left at the end, without what differs from run to run by itself.
+#[derive(Debug, PartialEq)]
+struct End {
+    resources: Vec<(String, String, String, Option<String>)>,
+    proposals: Vec<(String, String, String, String)>,
+    changes: Vec<String>,
+    applies: Vec<String>,
+}
+
+fn end_of(api: &Api) -> End {
+    let resources = api.resources().unwrap().into_iter();
+    let proposals = api.proposals().unwrap().into_iter();
+    let events = api.events(0).unwrap().into_iter();
+    let applies = api.audit().unwrap().into_iter().filter(|entry| entry.action == "proposal.apply");
+    let owner = |owner: windlass_api::types::OwnerInfo| owner.repository_name;
+    End {
+        resources: resources.map(|it| (it.kind, it.name, it.digest, it.owner.map(owner))).collect(),
+        proposals: sorted(proposals.map(|it| (it.kind, it.name, it.change, it.status))),
+        changes: sorted(
+            events
+                .filter(|it| it.kind == "resource.changed")
+                .map(|it| format!("{:?} {:?} {}", it.resource_kind, it.resource_name, it.payload["change"])),
+        ),
+        applies: sorted(applies.map(|it| {
+            format!("{} {} {:?} {:?}", it.target_kind, it.target, it.before_digest, it.after_digest)
+        })),
+    }
+}
+
+fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort();
+    items
+}
+
+/// Nothing that was acknowledged is lost, nothing was told twice, and the audit log is whole.
+fn check_history(api: &Api, acknowledged: &Acknowledged) {
+    let mut told: BTreeMap<_, usize> = BTreeMap::new();
+    for event in api.events(0).unwrap() {
+        if event.correlation_id.is_some() {
+            let about = (event.kind, event.resource_kind, event.resource_name, event.correlation_id);
+            *told.entry(about).or_default() += 1;
+        }
+    }
+    let twice: Vec<_> = told.iter().filter(|(_, count)| **count > 1).collect();
+    assert!(twice.is_empty(), "told more than once: {twice:?}");
+    for run in &acknowledged.runs {
+        assert_ne!(api.run(run).unwrap().status, "in_progress");
+    }
+    let audit = api.audit().unwrap();
+    for proposal in &acknowledged.approved {
+        assert_eq!(api.proposal(proposal).unwrap().status, "applied");
+        let approvals = audit.iter().filter(|it| it.action == "proposal.approve" && &it.target == proposal);
+        assert_eq!(approvals.count(), 1, "{proposal}");
+    }
+    let verdict: AuditVerdict = api.send(api.call(Operation::AuditVerify, &[])).unwrap();
+    assert!(verdict.intact, "{verdict:?}");
+}
+
+/// Works until the server dies or everything is done; then, with servers that live, until everything is done.
+fn end_after(installation: &Installation, point: Option<&str>) -> End {
+    let mut operator = Operator::new();
+    let mut server = installation.serve_dying_at(point, &[]);
+    let mut deaths = 0;
+    while let Err(error) = operator.work_on(&server.api) {
+        assert!(matches!(error, ClientError::Unreachable { .. }), "{error:?}");
+        server.wait_for_end();
+        deaths += 1;
+        assert_eq!(deaths, 1, "only the first server is told to die");
+        server = installation.serve(&[]);
+    }
+    let expected = usize::from(point.is_some());
+    assert_eq!(deaths, expected, "{point:?} was never reached");
+    let end = finish(&server, &operator);
+    server.stop();
+    end
+}
+
+fn finish(server: &Server, operator: &Operator) -> End {
+    check_history(&server.api, &operator.acknowledged);
+    end_of(&server.api)
+}
+
+#[test]
+fn killed_anywhere_the_end_is_the_same() {
+    let undisturbed = end_after(&Installation::new(), None);
+    assert_eq!(undisturbed.resources.len(), 8);
+    for point in windlass_server::CRASH_POINTS {
+        let end = end_after(&Installation::new(), Some(point));
+        assert_eq!(end, undisturbed, "{point}");
+    }
+}
+
+#[test]
+fn killed_anywhere_the_end_is_the_same_on_postgresql() {
+    let Some(postgres) = Postgres::shared() else { return };
+    let fresh = || Installation::with_database(postgres.fresh_database());
+    let undisturbed = end_after(&fresh(), None);
+    for point in
+        ["sync.before_commit", "decide.committed", "apply.marked", "apply.one_written", "apply.committed"]
+    {
+        let end = end_after(&fresh(), Some(point));
+        assert_eq!(end, undisturbed, "{point}");
+    }
+}
+
+#[test]
+fn killed_at_any_moment_the_end_is_the_same() {
+    let undisturbed = end_after(&Installation::new(), None);
+    // Each time the server is killed after so many more events were seen.
+    for moment in [1, 3, 8, 15, 24, 31] {
+        let installation = Installation::new();
+        let mut operator = Operator::new();
+        let server = installation.serve(&[]);
+        std::thread::scope(|scope| {
+            let watcher = Api::new(&server.address, installation.token().as_deref());
+            let killer = server.killer();
+            scope.spawn(move || {
+                let _ = watcher
+                    .try_wait_for("the moment", |api| Ok((api.events(0)?.len() >= moment).then_some(())));
+                killer.kill();
+            });
+            let _ = operator.work_on(&server.api);
+        });
+        drop(server);
+        let server = installation.serve(&[]);
+        operator.work_on(&server.api).unwrap();
+        assert_eq!(finish(&server, &operator), undisturbed, "killed after {moment} events");
+        server.stop();
+    }
+}

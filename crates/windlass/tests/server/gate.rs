@@ -1,0 +1,120 @@
+//! Who or what may let a change through.
+
+use serde_json::{Value, json};
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{RepositoryFields, UserCreated};
+
+use crate::api::{Api, refused};
+use crate::fleet::{fields, fleet, nodes, register, repository_with};
+use crate::installation::{Installation, Server, sign_in};
+
+fn set_policy(api: &Api, rules: &Value) {
+    let body = json!({"policy": {"rules": rules}});
+    api.text(api.call(Operation::PolicyReplace, &[]).body(&body)).unwrap();
+}
+
+/// A new approver of the account, signed in.
+fn approver(server: &Server, email: &str) -> Api {
+    let body = json!({"email": email, "role": "approver"});
+    let added: UserCreated =
+        server.api.send(server.api.call(Operation::UserCreate, &[]).body(&body)).unwrap();
+    let once = added.one_time_password.unwrap();
+    let session = sign_in(&server.api, email, &once);
+    let api = Api::new(&server.address, Some(&session.token));
+    let chosen = "another password for tests";
+    let body = json!({"current_password": once, "new_password": chosen});
+    api.text(api.call(Operation::Password, &[]).body(&body)).unwrap();
+    Api::new(&server.address, Some(&sign_in(&server.api, email, chosen).token))
+}
+
+#[test]
+fn two_approvals_are_needed_and_none_of_them_from_the_author() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let api = &server.api;
+    set_policy(
+        api,
+        &json!([{"name": "twice", "action": "require_approval", "approvals": 2, "not_author": true}]),
+    );
+    // The commits of the tests' repositories are hers.
+    let author = approver(&server, "ana@example.com");
+    let other = approver(&server, "ben@example.com");
+    let work = repository_with(&fleet("templates:\n  web: {node_platform: ubuntu-24.04-amd64}\n"));
+    let id = register(api, "fleet-config", &work).id;
+    let proposal = api.sync(&id).unwrap().proposals.remove(0);
+    let (status, message) = refused(author.approve(&proposal.id));
+    assert!(status == 403 || status == 409, "{status} {message}");
+    assert!(message.contains("author") || message.contains("wrote"), "{message}");
+    api.approve(&proposal.id).unwrap();
+    assert!([403, 409].contains(&refused(api.approve(&proposal.id)).0), "one person counts once");
+    let half = api.proposal(&proposal.id).unwrap();
+    let gate = half.gate.unwrap();
+    assert_eq!((half.status.as_str(), gate.have, gate.need), ("pending_approval", 1, 2));
+    other.approve(&proposal.id).unwrap();
+    api.wait_for_status(&proposal.id, "applied");
+    server.stop();
+}
+
+#[test]
+fn what_a_policy_blocks_nobody_can_approve() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let api = &server.api;
+    set_policy(
+        api,
+        &json!([{"name": "no-nodes", "match": {"kinds": ["node"]}, "action": "block", "reason": "frozen"}]),
+    );
+    let work = repository_with(&nodes("web", "web", 0..1));
+    let id = api
+        .register(RepositoryFields { auto_apply: Some(true), ..fields("fleet-config", &work) })
+        .unwrap()
+        .id;
+    let run = api.sync(&id).unwrap();
+    let node = run.proposals.iter().find(|proposal| proposal.kind == "node").unwrap();
+    let (_, message) = refused(api.approve(&node.id));
+    assert!(message.contains("no-nodes") || message.contains("frozen"), "{message}");
+    let template = run.proposals.iter().find(|proposal| proposal.kind == "template").unwrap();
+    api.wait_for_status(&template.id, "applied");
+    assert_eq!(api.resources().unwrap().len(), 1);
+    server.stop();
+}
+
+#[test]
+fn auto_apply_lets_creates_and_updates_through_but_no_destroys() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let api = &server.api;
+    let work = repository_with(&nodes("web", "web", 0..2));
+    let id = api
+        .register(RepositoryFields { auto_apply: Some(true), ..fields("fleet-config", &work) })
+        .unwrap()
+        .id;
+    let run = api.settled(&api.sync(&id).unwrap().id).unwrap();
+    assert_eq!(api.resources().unwrap().len(), 3, "{run:?}");
+    work.commit("fleet.yaml", &nodes("web", "web", 0..1).replace("eu-1", "eu-2"));
+    let run = api.sync(&id).unwrap();
+    let update = run.proposals.iter().find(|proposal| proposal.change == "update").unwrap();
+    let destroy = run.proposals.iter().find(|proposal| proposal.change == "destroy").unwrap();
+    api.wait_for_status(&update.id, "applied");
+    assert_eq!(api.proposal(&destroy.id).unwrap().status, "pending_approval");
+    assert_eq!(api.resources().unwrap().len(), 3);
+    api.approve(&destroy.id).unwrap();
+    api.wait_for_status(&destroy.id, "applied");
+    assert_eq!(api.run(&run.id).unwrap().status, "applied");
+    server.stop();
+}
+
+#[test]
+fn what_a_policy_lets_through_is_applied_by_itself() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let api = &server.api;
+    set_policy(api, &json!([{"name": "free", "action": "auto_approve"}]));
+    let work = repository_with(&nodes("web", "web", 0..2));
+    let id = register(api, "fleet-config", &work).id;
+    let run = api.sync(&id).unwrap();
+    assert_eq!(api.settled(&run.id).unwrap().status, "applied");
+    assert_eq!(api.resources().unwrap().len(), 3);
+    assert_eq!(api.proposal(&run.proposals[0].id).unwrap().decided_by.as_deref(), Some("policy free"));
+    server.stop();
+}

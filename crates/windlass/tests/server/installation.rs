@@ -1,0 +1,231 @@
+//! Real servers on a data directory of their own: started, stopped and killed.
+
+use std::cell::RefCell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{LoginBody, PasswordBody, Session};
+
+use crate::api::Api;
+
+/// Nothing that is waited for takes longer, on the slowest machine that runs tests.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The account of the documents' fleets.
+pub(crate) const ACCOUNT: &str = "acme";
+
+/// The password the first administrator chooses.
+const PASSWORD: &str = "a password for tests alone";
+
+/// What a server leaves behind when it ends, and finds again when it starts.
+pub(crate) struct Installation {
+    directory: TempDir,
+    data: PathBuf,
+    database: Option<String>,
+    token: RefCell<Option<String>>,
+}
+
+/// The login that the first start prints.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstLogin {
+    pub(crate) account: String,
+    pub(crate) email: String,
+    pub(crate) password: String,
+}
+
+impl Installation {
+    pub(crate) fn new() -> Installation {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().join("data");
+        Installation { directory, data, database: None, token: RefCell::default() }
+    }
+
+    /// One whose data is in a directory that exists.
+    pub(crate) fn at(data: &Path) -> Installation {
+        Installation { data: data.to_path_buf(), ..Installation::new() }
+    }
+
+    /// One with another database than the embedded one.
+    pub(crate) fn with_database(url: String) -> Installation {
+        Installation { database: Some(url), ..Installation::new() }
+    }
+
+    /// The session of the first administrator.
+    pub(crate) fn token(&self) -> Option<String> {
+        self.token.borrow().clone()
+    }
+
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// Starts a server, and signs in as the first administrator.
+    pub(crate) fn serve(&self, options: &[&str]) -> Server {
+        self.serve_dying_at(None, options)
+    }
+
+    /// The same, for a server that dies when it comes to a crash point.
+    pub(crate) fn serve_dying_at(&self, point: Option<&str>, options: &[&str]) -> Server {
+        let mut server = self.launch(point, options);
+        let token = self.token.borrow().clone();
+        let token = token.unwrap_or_else(|| choose_password(&server));
+        server.api = Api::new(&server.address, Some(&token));
+        self.token.replace(Some(token));
+        server
+    }
+
+    /// Starts a server without signing in.
+    pub(crate) fn launch(&self, point: Option<&str>, options: &[&str]) -> Server {
+        let mut command = self.command("serve");
+        command.args(["--listen", "127.0.0.1:0", "--allow-insecure-git", "--first-account", ACCOUNT]);
+        command.args(options);
+        if let Some(point) = point {
+            command.env("WINDLASS_CRASH_AT", point);
+        }
+        let log = self.directory.path().join("server.log");
+        let errors = OpenOptions::new().create(true).append(true).open(&log).unwrap();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
+        let mut printed = BufReader::new(child.stdout.take().unwrap());
+        let Some(address) = read_after(&mut printed, "Windlass listens on ") else {
+            panic!("the server did not start: {}", fs::read_to_string(&log).unwrap_or_default());
+        };
+        let is_first = self.token.borrow().is_none();
+        let first_login = is_first.then(|| read_login(&mut printed));
+        let api = Api::new(&address, None);
+        Server { child, address, first_login, api, log, _printed: printed }
+    }
+
+    /// A command of the program about this installation's data.
+    pub(crate) fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+        command.arg(name).arg("--data-dir").arg(&self.data);
+        for (key, _) in std::env::vars_os() {
+            let text = key.to_string_lossy();
+            if text.starts_with("WINDLASS_") || text.starts_with("POWERNODE_") {
+                command.env_remove(key);
+            }
+        }
+        if let Some(database) = &self.database {
+            command.args(["--database", database]);
+        }
+        command
+    }
+}
+
+/// What follows a text at the beginning of a line; nothing if the output ended before.
+fn read_after(printed: &mut BufReader<ChildStdout>, beginning: &str) -> Option<String> {
+    let mut line = String::new();
+    while printed.read_line(&mut line).unwrap() > 0 {
+        if let Some(rest) = line.trim_start().strip_prefix(beginning) {
+            return Some(rest.trim().to_owned());
+        }
+        line.clear();
+    }
+    None
+}
+
+fn read_login(printed: &mut BufReader<ChildStdout>) -> FirstLogin {
+    let mut read = |beginning| read_after(printed, beginning).unwrap();
+    FirstLogin { account: read("account "), email: read("email "), password: read("password ") }
+}
+
+/// Trades the password of the first start for a session.
+fn choose_password(server: &Server) -> String {
+    let login = server.first_login.clone().unwrap();
+    let once = sign_in(&server.api, &login.email, &login.password);
+    let api = Api::new(&server.address, Some(&once.token));
+    let body = PasswordBody { current_password: login.password, new_password: PASSWORD.to_owned() };
+    api.text(api.call(Operation::Password, &[]).body(&body)).unwrap();
+    sign_in(&server.api, &login.email, PASSWORD).token
+}
+
+pub(crate) fn sign_in(api: &Api, email: &str, password: &str) -> Session {
+    let body = LoginBody { email: email.to_owned(), password: password.to_owned(), account: None };
+    api.send(api.call(Operation::Login, &[]).body(&body)).unwrap()
+}
+
+/// A server that runs.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: String,
+    pub(crate) first_login: Option<FirstLogin>,
+    pub(crate) api: Api,
+    log: PathBuf,
+    // Kept open, so that whatever is printed later can be.
+    _printed: BufReader<ChildStdout>,
+}
+
+impl Server {
+    /// Asks the server to stop, and expects it to end well.
+    pub(crate) fn stop(mut self) {
+        signal(self.child.id(), "TERM");
+        let ended = self.wait_for_end();
+        assert!(ended.success(), "{ended}");
+    }
+
+    /// Someone who can end the server in the middle of whatever it does.
+    pub(crate) fn killer(&self) -> Killer {
+        Killer(self.child.id())
+    }
+
+    /// Waits until the server ended by itself.
+    pub(crate) fn wait_for_end(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(ended) = self.child.try_wait().unwrap() {
+                return ended;
+            }
+            assert!(Instant::now() < deadline, "the server does not end");
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+}
+
+/// A process that was not waited for yet, so that its number is still its own.
+pub(crate) struct Killer(u32);
+
+impl Killer {
+    pub(crate) fn kill(self) {
+        signal(self.0, "KILL");
+    }
+}
+
+fn signal(process: u32, name: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).status().unwrap();
+    assert!(sent.success());
+}
+
+impl Drop for Server {
+    #[expect(clippy::print_stderr, reason = "what the server said explains why the test failed")]
+    fn drop(&mut self) {
+        if self.is_running() {
+            signal(self.child.id(), "TERM");
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while self.is_running() && Instant::now() < deadline {
+                std::thread::park_timeout(Duration::from_millis(5));
+            }
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        if std::thread::panicking() {
+            eprintln!("--- the server's log\n{}", fs::read_to_string(&self.log).unwrap_or_default());
+        }
+    }
+}
+
+/// A file of nothing, to take up room.
+pub(crate) fn fill(path: &Path) {
+    use std::io::Write as _;
+    let mut file = File::create(path).unwrap();
+    let block = vec![0_u8; 4096];
+    while file.write_all(&block).is_ok() {}
+}

@@ -1,0 +1,13 @@
+//! The server as people meet it: a process of its own, real git repositories, and REST.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod api;
+mod fleet;
+mod installation;
+
+mod batches;
+mod crashes;
+mod gate;
+mod proposals;
+mod sharing;
+mod tutorial;
