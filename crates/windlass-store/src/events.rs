@@ -192,7 +192,7 @@ impl Reading {
         };
         match &filter.kind {
             Some(kind) if kind.ends_with('.') => {
-                add("kind LIKE ? ESCAPE '\\'", like_pattern(kind, "%").into())
+                add("kind LIKE ? ESCAPE '\\'", like_pattern(kind, "%").into());
             }
             Some(kind) => add("kind = ?", kind.into()),
             None => {}
