@@ -7,7 +7,8 @@ use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff::Action;
 use windlass_core::gate::Consent;
 use windlass_core::proposal::Status;
-use windlass_core::resource::{Kind, Spec};
+use windlass_core::resource::Spec;
+use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Approval, AuditEntry, Edit, Moved, Outcome, Proposal, StoreError};
 
@@ -17,6 +18,7 @@ use crate::clock::now;
 use crate::crash::crash_point;
 use crate::gatekeeper::Gatekeeper;
 use crate::offer::granted;
+use crate::payload::{put_back_hidden, spec_value};
 use crate::server::Server;
 use crate::tell;
 
@@ -32,6 +34,8 @@ pub(crate) enum DecisionError {
         /// What it is now.
         digest: String,
     },
+    /// It was changed since the version the caller named.
+    Outdated,
     /// The policy, or its author, does not allow it.
     NotAllowed(String),
     /// What it was edited to is not sound.
@@ -186,11 +190,11 @@ pub(crate) async fn edit(
     let before = proposal.effective_digest();
     let edited = match payload {
         Value::Null => None,
-        payload => Some(read_edit(proposal.change.key.kind, &proposal.change.key.name, payload, who)?),
+        payload => Some(read_edit(&proposal, payload, who)?),
     };
     let version = version.unwrap_or(proposal.version);
     if !writing.proposal_edit(id, version, edited.as_ref()).await? {
-        return Err(DecisionError::Moved { digest: proposal.content_digest().to_string() });
+        return Err(DecisionError::Outdated);
     }
     let after = edited.as_ref().map(|edit| edit.digest).or(proposal.change.desired);
     let detail = json!({"resource": proposal.change.key.to_string()});
@@ -208,10 +212,13 @@ pub(crate) async fn edit(
     Ok(())
 }
 
-fn read_edit(kind: Kind, name: &str, payload: &Value, who: &Identity) -> Result<Edit, DecisionError> {
-    let spec = crate::payload::spec_value(kind, name, payload)
-        .map_err(|problem| DecisionError::Unsound(vec![problem]))?;
-    let read = Spec::read(kind, &spec.to_string());
+fn read_edit(proposal: &Proposal, payload: &Value, who: &Identity) -> Result<Edit, DecisionError> {
+    let key = &proposal.change.key;
+    let shown = proposal.effective().map(|spec| spec.to_json(Defaults::Fill));
+    let spec = spec_value(key.kind, &key.name, payload)
+        .and_then(|spec| put_back_hidden(key.kind, spec, shown.as_ref()))
+        .map_err(|problem| DecisionError::Unsound(vec![*problem]))?;
+    let read = Spec::read(key.kind, &spec.to_string());
     let Some(spec) = read.spec else { return Err(DecisionError::Unsound(read.diagnostics)) };
     let digest = spec.digest();
     Ok(Edit { spec: Arc::new(spec), digest, by: who.email.clone() })

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
+use windlass_core::diff::hide_secrets;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::secret::HIDDEN;
 
@@ -64,23 +65,17 @@ pub(crate) fn name_of(kind: Kind, body: &Value) -> Option<String> {
 }
 
 /// The spec's JSON out of a payload for a resource of this name. What names the resource must name this one.
-pub(crate) fn spec_value(kind: Kind, name: &str, payload: &Value) -> Result<Value, Diagnostic> {
+pub(crate) fn spec_value(kind: Kind, name: &str, payload: &Value) -> Result<Value, Box<Diagnostic>> {
     let problem = |message: String, help: &str| {
-        Diagnostic::without_place(Code::WrongType, kind.slug(), message).help(help)
+        Box::new(Diagnostic::without_place(Code::WrongType, kind.slug(), message).help(help))
     };
     let Some(map) = payload.as_object() else {
         return Err(problem(format!("a {kind} is an object of fields"), "send its spec as a JSON object"));
     };
     if name_of(kind, payload).is_some_and(|given| given != name) {
         let message = format!("the payload names another {kind} than {name}");
-        return Err(
-            Diagnostic::without_place(Code::NameMismatch, kind.slug(), message).help("leave the name out")
-        );
-    }
-    if holds_hidden(payload) {
-        let message = format!("a field holds {HIDDEN}, which stands for a secret and is not one");
-        return Err(Diagnostic::without_place(Code::BadValue, kind.slug(), message)
-            .help("leave such fields out of a PATCH, or send the secret's own value"));
+        let problem = Diagnostic::without_place(Code::NameMismatch, kind.slug(), message);
+        return Err(Box::new(problem.help("leave the name out")));
     }
     if let Some(spec) = map.get("spec").filter(|spec| spec.is_object()) {
         return Ok(spec.clone());
@@ -94,14 +89,53 @@ pub(crate) fn spec_value(kind: Kind, name: &str, payload: &Value) -> Result<Valu
     ))
 }
 
-/// Whether someone sends back what answers show instead of secrets.
-fn holds_hidden(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text == HIDDEN,
-        Value::Array(items) => items.iter().any(holds_hidden),
-        Value::Object(map) => map.values().any(holds_hidden),
-        _ => false,
+/// Puts back what answers hide, so that what was shown can be sent again with something else changed. Where nothing
+/// is known to be hidden, the word that stands for it is a mistake and not a value.
+pub(crate) fn put_back_hidden(
+    kind: Kind,
+    mut given: Value,
+    before: Option<&Value>,
+) -> Result<Value, Box<Diagnostic>> {
+    put_back(&mut given, before, "").map_err(|path| {
+        let message = format!("`{path}` is {HIDDEN}, which stands for a value that is not shown");
+        let problem = Diagnostic::without_place(Code::WrongType, format!("{}.{path}", kind.slug()), message);
+        Box::new(problem.help("leave it as it was shown, or send the value itself"))
+    })?;
+    Ok(given)
+}
+
+/// Puts back in place, or returns the path of what nothing is known about.
+fn put_back(given: &mut Value, before: Option<&Value>, path: &str) -> Result<(), String> {
+    match given {
+        Value::Object(map) => map.iter_mut().try_for_each(|(key, value)| {
+            let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            put_back(value, before.and_then(|before| before.get(key)), &below)
+        }),
+        // What stands where in a list may have moved: it is put back whole or not at all.
+        Value::Array(items) => match before {
+            Some(before) if hide_secrets(before.clone()) == Value::Array(items.clone()) => {
+                *given = before.clone();
+                Ok(())
+            }
+            _ => items
+                .iter_mut()
+                .enumerate()
+                .try_for_each(|(index, item)| put_back(item, None, &format!("{path}[{index}]"))),
+        },
+        Value::String(text) if is_hidden(text) => match before {
+            Some(before) if text == HIDDEN || hide_secrets(before.clone()) == text.as_str() => {
+                *given = before.clone();
+                Ok(())
+            }
+            _ => Err(path.to_owned()),
+        },
+        _ => Ok(()),
     }
+}
+
+/// Whether a text is, or is a URL with, the word that stands for a secret.
+fn is_hidden(text: &str) -> bool {
+    text == HIDDEN || text.contains(&format!("://{HIDDEN}@"))
 }
 
 #[cfg(test)]
@@ -127,10 +161,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_shown_can_be_sent_back_without_losing_what_is_hidden() {
+        let live = json!({"config": {"db_password": "one", "port": 1}, "list": [{"api_token": "two"}],
+            "url": "https://u:p@host/x"});
+        let mut shown = hide_secrets(live.clone());
+        assert_eq!(put_back_hidden(Kind::Module, shown.clone(), Some(&live)).ok(), Some(live.clone()));
+        shown["config"]["port"] = json!(2);
+        let mut wanted = live.clone();
+        wanted["config"]["port"] = json!(2);
+        assert_eq!(put_back_hidden(Kind::Module, shown.clone(), Some(&live)).ok(), Some(wanted));
+        assert!(put_back_hidden(Kind::Module, shown, None).is_err());
+        shown = json!({"list": [{"x": 1}, {"api_token": HIDDEN}]});
+        assert!(put_back_hidden(Kind::Module, shown, Some(&live)).is_err());
+    }
+
+    #[test]
     fn a_payload_for_another_resource_is_refused() {
         assert!(spec_value(Kind::Node, "a", &json!({"hostname": "b"})).is_err());
         assert!(spec_value(Kind::Node, "a", &json!([])).is_err());
-        assert!(spec_value(Kind::Node, "a", &json!({"config": {"db_password": "(hidden)"}})).is_err());
         assert_eq!(
             spec_value(Kind::Node, "a", &json!({"name": "a", "spec": {"x": 1}})).ok(),
             Some(json!({"x": 1}))

@@ -16,11 +16,36 @@ use crate::tell;
 /// How long a session lasts.
 const SESSION: Duration = Duration::from_secs(12 * 3600);
 
-/// Failures that cost nothing: people mistype.
-const FREE_FAILURES: i64 = 5;
+/// Failures of one person that cost nothing: people mistype.
+const FREE_FOR_PERSON: i64 = 5;
+
+/// Failures of one address that cost nothing: many people can share one.
+const FREE_FOR_ADDRESS: i64 = 20;
 
 /// The longest wait between tries.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+
+/// Whose failures are counted.
+pub(crate) struct Subject {
+    name: String,
+    free: i64,
+}
+
+impl Subject {
+    /// A person, by e-mail address.
+    pub(crate) fn person(email: &str) -> Subject {
+        Subject { name: format!("email:{}", email.trim().to_lowercase()), free: FREE_FOR_PERSON }
+    }
+
+    fn address(address: &str) -> Subject {
+        Subject { name: format!("address:{address}"), free: FREE_FOR_ADDRESS }
+    }
+
+    /// What the store counts it by.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
 
 /// A session that began.
 pub(crate) struct SignedIn {
@@ -54,8 +79,8 @@ pub(crate) async fn login(
     address: &str,
     request_id: &str,
 ) -> Result<SignedIn, LoginError> {
-    let subjects = [format!("email:{}", email.trim().to_lowercase()), format!("address:{address}")];
-    check_patience(server, &subjects).await?;
+    let subjects = [Subject::person(email), Subject::address(address)];
+    count_attempt(server, &subjects).await?;
     let mut reading = server.store().read().await?;
     let user = reading.user(email.trim()).await?.filter(|user| user.email == email.trim().to_lowercase());
     let hash = user.as_ref().filter(|user| user.disabled_at.is_none()).map(|user| user.password_hash.clone());
@@ -76,7 +101,7 @@ pub(crate) async fn login(
         request_id: Some(request_id.to_owned()),
     };
     let (Some(user), Some((account_id, _, _)), true) = (user, chosen, is_right) else {
-        refuse(server, &subjects, actor).await?;
+        refuse(server, actor).await?;
         return Err(LoginError::Refused);
     };
     let now = now();
@@ -90,7 +115,7 @@ pub(crate) async fn login(
     };
     let mut writing = server.store().write_account(&account_id).await?;
     for subject in &subjects {
-        writing.throttle_clear(subject).await?;
+        writing.throttle_clear(subject.name()).await?;
     }
     writing.session_add(&session).await?;
     writing.audit(tell::entry(&actor, "auth.login", ("user", &user.email), json!({}), now));
@@ -99,39 +124,38 @@ pub(crate) async fn login(
     Ok(SignedIn { token, expires_at: session.expires_at })
 }
 
-async fn check_patience(server: &Server, subjects: &[String]) -> Result<(), LoginError> {
-    let mut reading = server.store().read().await?;
+/// Counts an attempt as a failure until it succeeds, so that many at once are not looked at before any is counted.
+pub(crate) async fn count_attempt(server: &Server, subjects: &[Subject]) -> Result<(), LoginError> {
     let now = now();
+    let mut writing = server.store().write().await?;
     for subject in subjects {
-        let Some(throttle) = reading.throttle(subject).await? else { continue };
-        let wait = wait_after(throttle.failures);
+        let Some(throttle) = writing.throttle(&subject.name).await? else { continue };
+        let wait = wait_after(throttle.failures - subject.free);
         let waited = now.since(throttle.last_at);
         if waited < wait {
             return Err(LoginError::Throttled(wait - waited));
         }
     }
-    Ok(())
+    for subject in subjects {
+        writing.throttle_count(&subject.name, now).await?;
+    }
+    Ok(writing.commit().await?)
 }
 
-/// How long to wait after so many failures: nothing at first, then twice as long each time.
-fn wait_after(failures: i64) -> Duration {
-    let over = failures - FREE_FAILURES;
+/// How long to wait after so many failures beyond those that are free: twice as long each time.
+fn wait_after(over: i64) -> Duration {
     if over < 0 {
         return Duration::ZERO;
     }
     Duration::from_secs(1_u64 << over.min(20)).min(LONGEST_WAIT)
 }
 
-async fn refuse(server: &Server, subjects: &[String], actor: Actor) -> Result<(), StoreError> {
-    let now = now();
+async fn refuse(server: &Server, actor: Actor) -> Result<(), StoreError> {
     let mut writing = server.store().write_account("").await?;
-    for subject in subjects {
-        writing.throttle_count(subject, now).await?;
-    }
     let target = actor.name.clone();
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..tell::entry(&actor, "auth.login", ("user", &target), json!({}), now)
+        ..tell::entry(&actor, "auth.login", ("user", &target), json!({}), now())
     });
     server.commit(writing).await
 }
@@ -142,10 +166,10 @@ mod tests {
 
     #[test]
     fn patience_is_asked_for_only_after_some_failures_and_never_for_ever() {
-        assert_eq!(wait_after(0), Duration::ZERO);
-        assert_eq!(wait_after(FREE_FAILURES - 1), Duration::ZERO);
-        assert_eq!(wait_after(FREE_FAILURES), Duration::from_secs(1));
-        assert_eq!(wait_after(FREE_FAILURES + 3), Duration::from_secs(8));
+        assert_eq!(wait_after(-FREE_FOR_PERSON), Duration::ZERO);
+        assert_eq!(wait_after(-1), Duration::ZERO);
+        assert_eq!(wait_after(0), Duration::from_secs(1));
+        assert_eq!(wait_after(3), Duration::from_secs(8));
         assert_eq!(wait_after(i64::MAX), LONGEST_WAIT);
     }
 }

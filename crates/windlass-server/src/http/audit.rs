@@ -59,7 +59,7 @@ pub(super) async fn list(
 ) -> Answer {
     let page = query.page.read()?;
     let limit = page.limit()?;
-    let before = page.after()?.and_then(|text| text.parse().ok()).unwrap_or(i64::MAX);
+    let before = page.after_as(|text| text.parse().ok())?.unwrap_or(i64::MAX);
     let target = query.target.as_deref().map(|target| target.split_once('/').unwrap_or((target, "")));
     let mut reading = server.store().read().await?;
     let mut entries = reading.audit(&who.account_id, target, before, limit + 1).await?;

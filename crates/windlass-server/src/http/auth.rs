@@ -10,7 +10,9 @@ use windlass_store::StoreError;
 use super::error::HttpError;
 use super::guard::{From, RequestId};
 use super::request::{Answer, Body, done, ok};
-use crate::auth::{self, Identity, check_strength, hash_password, identify, verify_password};
+use crate::auth::{
+    self, Identity, Subject, check_strength, count_attempt, hash_password, identify, verify_password,
+};
 use crate::clock::now;
 use crate::server::Server;
 use crate::tell;
@@ -76,6 +78,9 @@ pub(super) async fn password(
         ));
     }
     let user = server.store().read().await?.user(&who.user_id).await?.ok_or_else(HttpError::not_found)?;
+    // Whoever holds a session must not find out the password by trying.
+    let subject = Subject::person(&who.email);
+    count_attempt(&server, std::slice::from_ref(&subject)).await?;
     let current = Redacted::new(body.current_password);
     if !verify_password(current, Some(user.password_hash)).await {
         return Err(HttpError::unprocessable("wrong-password", "the current password is wrong", ""));
@@ -86,6 +91,7 @@ pub(super) async fn password(
     let hash = hash_password(Redacted::new(body.new_password)).await;
     let hash = hash.ok_or_else(|| HttpError::unprocessable("password", "the password cannot be used", ""))?;
     let mut writing = server.store().write_account(&who.account_id).await?;
+    writing.throttle_clear(subject.name()).await?;
     writing.user_set_password(&who.user_id, &hash, false).await?;
     writing.audit(tell::entry(&who.actor(), "auth.password", ("user", &who.email), json!({}), now()));
     server.commit(writing).await?;

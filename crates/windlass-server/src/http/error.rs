@@ -14,7 +14,7 @@ use crate::decide::DecisionError;
 #[derive(Debug)]
 pub(crate) struct HttpError {
     status: StatusCode,
-    body: ErrorBody,
+    body: Box<ErrorBody>,
     retry_after: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ impl HttpError {
             details: Vec::new(),
             request_id: String::new(),
         };
-        HttpError { status, body, retry_after: None }
+        HttpError { status, body: Box::new(body), retry_after: None }
     }
 
     /// The same answer whether something is absent or in another account.
@@ -95,24 +95,19 @@ impl HttpError {
         error
     }
 
-    pub(crate) fn with_request(mut self, request_id: &str) -> HttpError {
-        self.body.request_id = request_id.to_owned();
-        self
-    }
-
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
 
     /// The error alone, for one item of a batch.
     pub(crate) fn into_body(self) -> ErrorBody {
-        self.body
+        *self.body
     }
 }
 
 impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(ErrorEnvelope { error: self.body })).into_response();
+        let mut response = self.status.into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
@@ -121,8 +116,45 @@ impl IntoResponse for HttpError {
         {
             response.headers_mut().insert(header::RETRY_AFTER, value);
         }
+        response.extensions_mut().insert(Told(*self.body));
         response
     }
+}
+
+/// What an answer says went wrong, until [`worded`] makes its body of it.
+#[derive(Clone, Debug)]
+pub(super) struct Told(pub(super) ErrorBody);
+
+/// The answer in the one shape that errors have, with the id of its request. An answer that came from below, and says
+/// nothing or something else, gets a body that does.
+pub(super) fn worded(mut response: Response, request_id: &str) -> Response {
+    let status = response.status();
+    let told = response.extensions_mut().remove::<Told>();
+    if !status.is_client_error() && !status.is_server_error() {
+        return response;
+    }
+    let mut error = told.map_or_else(|| unspoken(status), |told| told.0);
+    error.request_id = request_id.to_owned();
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.remove(header::CONTENT_TYPE);
+    let mut worded = Json(ErrorEnvelope { error }).into_response();
+    *worded.status_mut() = status;
+    worded.headers_mut().extend(parts.headers);
+    *worded.extensions_mut() = parts.extensions;
+    worded
+}
+
+/// What to say for an answer that says nothing itself.
+fn unspoken(status: StatusCode) -> ErrorBody {
+    let (code, message, help) = match status {
+        StatusCode::GATEWAY_TIMEOUT => ("timeout", "it took too long", "try again"),
+        _ if status.is_server_error() => {
+            ("internal", "Windlass itself failed", "see the server's log for this request")
+        }
+        _ => ("bad-request", "the request cannot be read", "see /api/openapi.json"),
+    };
+    HttpError::new(status, code, message, help).into_body()
 }
 
 impl From<StoreError> for HttpError {
@@ -208,7 +240,11 @@ impl From<DecisionError> for HttpError {
                 let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
                 HttpError::conflict("moved", message, "review it again")
             }
-            DecisionError::NotAllowed(why) => HttpError::forbidden(why, "someone else has to decide"),
+            DecisionError::NotAllowed(why) => {
+                let help = "someone else has to decide";
+                HttpError::new(StatusCode::FORBIDDEN, "not-allowed", why, help)
+            }
+            DecisionError::Outdated => HttpError::precondition(),
             DecisionError::Unsound(diagnostics) => HttpError::unsound(&diagnostics),
             DecisionError::Senseless(message) => HttpError::unprocessable("senseless", message, ""),
             DecisionError::Store(error) => error.into(),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -90,7 +90,7 @@ pub(super) async fn list(
         severity: query.severity.as_deref().map(read_severity).transpose()?,
         search: query.q,
     };
-    let cursor = page.after()?.map(|text| number(&text)).transpose()?;
+    let cursor = page.after_as(|text| text.parse().ok())?;
     let order = match query.after.as_deref().map(number).transpose()? {
         Some(after) => EventOrder::OldestAfter(cursor.unwrap_or(after)),
         None => EventOrder::NewestBefore(cursor.unwrap_or(i64::MAX)),
@@ -119,7 +119,6 @@ struct Listener {
     filter: EventFilter,
     after: i64,
     ready: VecDeque<Event>,
-    checked: Instant,
     writes: tokio::sync::watch::Receiver<u64>,
     stopping: tokio::sync::watch::Receiver<bool>,
 }
@@ -130,7 +129,7 @@ pub(super) async fn stream(
     headers: HeaderMap,
     Query(query): Query<FollowQuery>,
 ) -> Answer {
-    let resumed = header_text(&headers, "last-event-id").and_then(|text| text.parse().ok());
+    let resumed = header_text(&headers, "last-event-id").map(number).transpose()?;
     let mut reading = server.store().read().await?;
     let after = match resumed.or(query.after) {
         Some(after) => after,
@@ -142,7 +141,6 @@ pub(super) async fn stream(
         filter: EventFilter { kind: query.kind, ..EventFilter::default() },
         after,
         ready: VecDeque::new(),
-        checked: Instant::now(),
         writes: server.watch_writes(),
         stopping: server.watch_stopping(),
         server,
@@ -170,6 +168,9 @@ impl Listener {
                 return Some(event);
             }
             self.writes.borrow_and_update();
+            if self.server.is_stopping() || !self.may_listen().await {
+                return None;
+            }
             let mut reading = self.server.store().read().await.ok()?;
             let order = EventOrder::OldestAfter(self.after);
             self.ready =
@@ -181,22 +182,21 @@ impl Listener {
         }
     }
 
-    /// Waits until there may be more. False when the caller may not listen any more, or the server stops.
-    async fn wait(&mut self) -> bool {
-        tokio::select! {
-            _ = self.writes.changed() => {}
-            _ = self.stopping.changed() => return false,
-            () = tokio::time::sleep(LOOK_AGAIN) => {}
-        }
-        if self.checked.elapsed() < LOOK_AGAIN {
-            return true;
-        }
-        self.checked = Instant::now();
-        // Rights end while a stream is open: ask again.
+    /// Rights end while a stream is open, so nothing is told without asking again.
+    async fn may_listen(&self) -> bool {
         let (address, request) = (self.who.address.clone(), self.who.request_id.clone());
         let still = identify(&self.server, self.authorization.as_deref(), address, request).await;
         still.is_ok_and(|still| {
             still.account_id == self.who.account_id && still.permissions.contains(&Permission::GitopsRead)
         })
+    }
+
+    /// Waits until there may be more. False when the server stops.
+    async fn wait(&mut self) -> bool {
+        tokio::select! {
+            _ = self.writes.changed() => true,
+            _ = self.stopping.changed() => false,
+            () = tokio::time::sleep(LOOK_AGAIN) => true,
+        }
     }
 }

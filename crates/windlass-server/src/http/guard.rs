@@ -14,7 +14,7 @@ use serde_json::json;
 use windlass_api::endpoint::{Access, endpoints};
 use windlass_store::{AuditEntry, Outcome, new_id};
 
-use super::error::HttpError;
+use super::error::{HttpError, Told, worded};
 use super::request::header_text;
 use crate::auth::{Identity, identify};
 use crate::clock::now;
@@ -28,6 +28,10 @@ static ACCESS: LazyLock<BTreeMap<(&'static str, String), Access>> = LazyLock::ne
         .map(|endpoint| ((endpoint.method.as_str(), endpoint.path), endpoint.access))
         .collect()
 });
+
+/// The methods that are counted by name.
+const KNOWN_METHODS: [Method; 7] =
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
 /// The id of a request: the caller's if it is a harmless word, else a new one.
 #[derive(Clone, Debug)]
@@ -66,6 +70,12 @@ pub(super) async fn surround(mut request: Request, next: Next) -> Response {
     response
 }
 
+/// Says what went wrong in the one shape that errors have.
+pub(super) async fn word_errors(request: Request, next: Next) -> Response {
+    let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
+    worded(next.run(request).await, &id)
+}
+
 /// Nothing here is a page, a script or something to keep.
 fn protect(response: &mut Response) {
     let headers = response.headers_mut();
@@ -92,20 +102,19 @@ fn log(
     who: &str,
 ) {
     let seconds = begun.elapsed().as_secs_f64();
-    let labels = [
-        ("method", method.to_string()),
-        ("route", route.to_owned()),
-        ("status", status.as_u16().to_string()),
-    ];
+    // A method that someone made up must not make a new series.
+    let word = KNOWN_METHODS.iter().find(|known| *known == method).map_or("other", Method::as_str);
+    let labels =
+        [("method", word.to_owned()), ("route", route.to_owned()), ("status", status.as_u16().to_string())];
     metrics::counter!("windlass_http_requests_total", &labels).increment(1);
     metrics::histogram!("windlass_http_request_seconds", "route" => route.to_owned()).record(seconds);
     let millis = seconds * 1000.0;
     match status.is_server_error() {
         true => {
-            tracing::error!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who)
+            tracing::error!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who);
         }
         false => {
-            tracing::info!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who)
+            tracing::info!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who);
         }
     }
 }
@@ -128,28 +137,39 @@ pub(super) async fn authorize(State(server): State<Server>, mut request: Request
     let access = method.and_then(|method| ACCESS.get(&(method, route.clone())).copied());
     let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let mut who = String::new();
+    let asked = Asked::of(&request, &request_id);
     let checked = match access {
         // A route that is not in the table is nobody's.
         None => Err(HttpError::not_found()),
         Some(Access::Public) => Ok(None),
-        Some(access) => {
-            let asked = Asked::of(&request, &request_id);
-            check(&server, &asked, access).await.map(Some)
-        }
+        Some(access) => check(&server, &asked, access).await.map(Some),
     };
     let mut response = match checked {
-        Ok(identity) => {
-            if let Some(identity) = identity {
-                who = identity.email.clone();
-                request.extensions_mut().insert(identity);
-            }
-            next.run(request).await
+        Ok(_) if has_nul(&request) => {
+            HttpError::bad_request("the address contains a NUL character", "no name, id or search has one")
+                .into_response()
         }
-        Err(error) => error.with_request(&request_id).into_response(),
+        Ok(Some(identity)) => {
+            who = identity.email.clone();
+            request.extensions_mut().insert(identity.clone());
+            let response = next.run(request).await;
+            let refused = refused_inside(&asked, &response);
+            match note_refusal(&server, &identity, &asked, refused).await {
+                Ok(()) => response,
+                Err(error) => error.into_response(),
+            }
+        }
+        Ok(None) => next.run(request).await,
+        Err(error) => error.into_response(),
     };
     response.extensions_mut().insert(Route(route));
     response.extensions_mut().insert(Who(who));
     response
+}
+
+/// Databases differ in what they make of NUL; no text that we keep has one.
+fn has_nul(request: &Request) -> bool {
+    request.uri().path_and_query().is_some_and(|asked| asked.as_str().contains("%00"))
 }
 
 /// What of a request decides whether it is allowed.
@@ -171,14 +191,18 @@ impl Asked {
             path: request.uri().path().to_owned(),
         }
     }
+
+    fn changes_something(&self) -> bool {
+        self.method != Method::GET && self.method != Method::HEAD
+    }
 }
 
 async fn check(server: &Server, asked: &Asked, access: Access) -> Result<Identity, HttpError> {
     let (address, request_id) = (asked.address.clone(), asked.request_id.clone());
     let identity = identify(server, asked.authorization.as_deref(), address, request_id).await?;
     if let Some(error) = refusal_of(&identity, access, &asked.path) {
-        if asked.method != Method::GET {
-            record_refusal(server, &identity, asked, &error).await?;
+        if asked.changes_something() {
+            record_refusal(server, &identity, asked, error.status()).await?;
         }
         return Err(error);
     }
@@ -212,16 +236,34 @@ fn refusal_of(identity: &Identity, access: Access, path: &str) -> Option<HttpErr
     }
 }
 
+/// How a change was refused further in: there, too, someone tried what they may not do.
+fn refused_inside(asked: &Asked, response: &Response) -> Option<StatusCode> {
+    let told = response.extensions().get::<Told>()?;
+    (told.0.code == "forbidden" && asked.changes_something()).then(|| response.status())
+}
+
+async fn note_refusal(
+    server: &Server,
+    identity: &Identity,
+    asked: &Asked,
+    refused: Option<StatusCode>,
+) -> Result<(), HttpError> {
+    match refused {
+        Some(status) => record_refusal(server, identity, asked, status).await,
+        None => Ok(()),
+    }
+}
+
 /// Refused changes are on the record too.
 async fn record_refusal(
     server: &Server,
     identity: &Identity,
     asked: &Asked,
-    error: &HttpError,
+    status: StatusCode,
 ) -> Result<(), HttpError> {
     let mut writing = server.store().write_account(&identity.account_id).await?;
     let target: String = asked.path.chars().take(300).collect();
-    let detail = json!({"method": asked.method.as_str(), "status": error.status().as_u16()});
+    let detail = json!({"method": asked.method.as_str(), "status": status.as_u16()});
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
         ..tell::entry(&identity.actor(), "request", ("path", &target), detail, now())

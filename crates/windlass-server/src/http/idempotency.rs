@@ -12,13 +12,15 @@ use windlass_core::digest::Digest;
 use windlass_store::Answer;
 
 use super::error::HttpError;
-use super::request::header_text;
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::server::Server;
 
 /// As large as a body may be.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
+
+/// Where the answer holds a secret that is shown once and stored nowhere.
+const SHOWN_ONCE: &[&str] = &["/api/v1/auth/tokens", "/api/v1/auth/users"];
 
 /// Requests under way, by account and key.
 static UNDER_WAY: LazyLock<Mutex<BTreeSet<(String, String)>>> = LazyLock::new(Mutex::default);
@@ -37,15 +39,17 @@ impl Drop for Held {
 }
 
 pub(super) async fn remember(State(server): State<Server>, request: Request, next: Next) -> Response {
-    let key = header_text(request.headers(), "idempotency-key").map(str::to_owned);
+    let key = request.headers().get("idempotency-key");
     let identity = request.extensions().get::<Identity>().cloned();
     let (Some(key), Some(identity)) = (key, identity) else { return next.run(request).await };
     if request.method() != Method::POST {
         return next.run(request).await;
     }
-    if key.is_empty() || key.len() > 200 {
-        return HttpError::bad_request("an Idempotency-Key has 1 to 200 characters", "").into_response();
-    }
+    let key = key.to_str().ok().filter(|key| (1..=200).contains(&key.len())).map(str::to_owned);
+    let Some(key) = key else {
+        return HttpError::bad_request("an Idempotency-Key has 1 to 200 characters of ASCII", "")
+            .into_response();
+    };
     answer(&server, &identity, key, request, next).await.unwrap_or_else(|error| error.into_response())
 }
 
@@ -74,6 +78,10 @@ async fn answer(
     let known = server.store().read().await?.answer(&identity.account_id, &key).await?;
     if let Some(known) = known {
         return match known.request_digest == digest {
+            true if SHOWN_ONCE.contains(&path.as_str()) => {
+                let message = "this was done, and its answer held a secret that is shown once";
+                Err(HttpError::conflict("idempotency-shown-once", message, "take it back and make another"))
+            }
             true => Ok(replay(known)),
             false => {
                 let message = "this Idempotency-Key was used for another request";
@@ -86,19 +94,16 @@ async fn answer(
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
-    let bytes = to_bytes(body, MAX_BYTES).await.map_err(too_large)?;
+    let bytes = to_bytes(body, usize::MAX).await.map_err(too_large)?;
     // Secrets that are shown once are not kept: such an answer cannot be given again.
-    let is_secret = path.starts_with("/api/v1/auth/");
-    if let (Ok(text), false) = (std::str::from_utf8(&bytes), is_secret) {
-        let kept = Answer {
-            request_digest: digest,
-            status: i64::from(parts.status.as_u16()),
-            body: text.to_owned(),
-        };
-        let mut writing = server.store().write().await?;
-        writing.answer_add(&identity.account_id, &key, &kept, now()).await?;
-        writing.commit().await?;
-    }
+    let body = match SHOWN_ONCE.contains(&path.as_str()) {
+        true => String::new(),
+        false => String::from_utf8_lossy(&bytes).into_owned(),
+    };
+    let kept = Answer { request_digest: digest, status: i64::from(parts.status.as_u16()), body };
+    let mut writing = server.store().write().await?;
+    writing.answer_add(&identity.account_id, &key, &kept, now()).await?;
+    writing.commit().await?;
     Ok(Response::from_parts(parts, Body::from(bytes)))
 }
 

@@ -30,14 +30,26 @@ impl PageQuery {
     }
 
     /// Where the last page ended.
-    pub(crate) fn after(&self) -> Result<Option<String>, HttpError> {
+    fn after(&self) -> Result<Option<String>, HttpError> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-        text.map(Some).ok_or_else(|| {
-            HttpError::bad_request("the cursor is not one of this server", "send back meta.next_cursor")
-        })
+        text.map(Some).ok_or_else(foreign)
     }
+
+    /// Where the last page ended, as what this list goes by.
+    pub(crate) fn after_as<T>(&self, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, HttpError> {
+        self.after()?.map(|text| read(&text).ok_or_else(foreign)).transpose()
+    }
+}
+
+/// An id as it stands in a cursor.
+pub(crate) fn read_id(text: &str) -> Option<String> {
+    uuid::Uuid::try_parse(text).ok().map(|_| text.to_owned())
+}
+
+fn foreign() -> HttpError {
+    HttpError::bad_request("the cursor is not one of this server", "send back meta.next_cursor")
 }
 
 /// Cuts a list that was read with one item more than a page has, and tells where it goes on.

@@ -14,7 +14,7 @@ use windlass_store::{Account, ProposalFilter, Reading, Repository};
 
 use super::audit::PageQueryText;
 use super::error::HttpError;
-use super::page::cut;
+use super::page::{cut, read_id};
 use super::proposal_info::{Around, info};
 use super::request::{Answer, Body, IfMatch, Query, ok, tagged};
 use crate::auth::Identity;
@@ -96,7 +96,7 @@ pub(super) async fn list(
     let filter = filter_of(&mut reading, &who, &query).await?;
     let page = query.page.read()?;
     let limit = page.limit()?;
-    let before = page.after()?;
+    let before = page.after_as(read_id)?;
     let mut found = reading.proposals(&who.account_id, &filter, before.as_deref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |proposal| proposal.id.clone());
     let (account, repositories) = surroundings(&mut reading, &who).await?;

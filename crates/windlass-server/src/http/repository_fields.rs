@@ -125,11 +125,12 @@ fn check(repository: &mut Repository, insecure: Insecure) -> Result<RemoteUrl, H
     let invalid = |field: &str, message: String, help: &str| {
         HttpError::unprocessable("bad-value", format!("{field}: {message}"), help)
     };
+    // The address first: a name that was left out comes from it and must not tell what was wrong with it.
+    let url = RemoteUrl::parse(&repository.repo_url, insecure)
+        .map_err(|error| invalid("repo_url", error.to_string(), error.help()))?;
     ResourceKey::read(Kind::Template, &repository.name).map_err(|complaint| {
         invalid("name", complaint.message, complaint.help.as_deref().unwrap_or_default())
     })?;
-    let url = RemoteUrl::parse(&repository.repo_url, insecure)
-        .map_err(|error| invalid("repo_url", error.to_string(), error.help()))?;
     let branch = Branch::parse(&repository.branch)
         .map_err(|error| invalid("branch", error.to_string(), error.help()))?;
     let prefix = PathPrefix::parse(&repository.path_prefix)

@@ -38,14 +38,30 @@ impl<T: DeserializeOwned> FromRequest<Server> for Body<T> {
             HttpError::new(status, "body", "the body could not be read", "a body may have 1 MiB")
         })?;
         let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &bytes };
-        serde_json::from_slice(text).map(Body).map_err(|error| {
-            // serde's messages quote what they met; a password in the wrong place must not come back.
-            let message = without_secrets(&error.to_string()).into_owned();
-            HttpError::bad_request(
-                format!("the body is not what is expected: {message}"),
-                "see /api/openapi.json",
-            )
-        })
+        let unexpected = |message: &str| {
+            let message = format!("the body is not what is expected: {message}");
+            HttpError::bad_request(message, "see /api/openapi.json")
+        };
+        // Databases differ in what they make of NUL; no text that we keep has one.
+        if bytes.windows(NUL.len()).any(|window| window == NUL) {
+            return Err(unexpected("it contains a NUL character"));
+        }
+        serde_json::from_slice(text).map(Body).map_err(|error| unexpected(&without_values(&error)))
+    }
+}
+
+/// NUL as JSON writes it.
+const NUL: &[u8] = br"\u0000";
+
+/// serde's message without what it met: a password in the wrong place must not come back.
+fn without_values(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let quotes = ["invalid type: ", "invalid value: ", "unknown variant "];
+    match (quotes.iter().find(|start| message.starts_with(**start)), message.rfind(", expected ")) {
+        (Some(start), Some(expected)) => {
+            format!("{}{}", start.trim_end_matches([':', ' ']), &message[expected..])
+        }
+        _ => without_secrets(&message).into_owned(),
     }
 }
 

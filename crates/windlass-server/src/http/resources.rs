@@ -22,7 +22,7 @@ use super::page::{PageQuery, cut};
 use super::request::{Answer, Body, IfMatch, Query, created, done, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
-use crate::payload::{name_of, spec_value, unwrap};
+use crate::payload::{name_of, put_back_hidden, spec_value, unwrap};
 use crate::server::Server;
 use crate::tell::ResourceChange;
 use crate::world::{Destroys, Names, World, owner_of, repository_names};
@@ -161,10 +161,10 @@ async fn page_of(
         None => None,
     };
     let filter = ResourceFilter { kind, owner_id, search };
-    let after = page.after()?.and_then(|text| {
+    let after = page.after_as(|text| {
         let (kind, name) = text.split_once('/')?;
         Some(ResourceKey::new(Kind::from_word(kind)?, name))
-    });
+    })?;
     let mut found = reading.resources_page(&who.account_id, &filter, after.as_ref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |resource| format!("{}/{}", resource.key.kind, resource.key.name));
     let around = Around::of(&mut reading, who, kind).await?;
@@ -249,7 +249,9 @@ pub(super) async fn create(
     let key = ResourceKey::read(kind, &name).map_err(|complaint| {
         HttpError::unprocessable("bad-name", complaint.message, complaint.help.unwrap_or_default())
     })?;
-    let value = spec_value(kind, &name, payload).map_err(|problem| HttpError::unsound(&[problem]))?;
+    let value = spec_value(kind, &name, payload)
+        .and_then(|value| put_back_hidden(kind, value, None))
+        .map_err(|problem| HttpError::unsound(&[*problem]))?;
     let spec = read_spec(kind, &value)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.resource(&who.account_id, &key).await?.is_some() {
@@ -286,8 +288,10 @@ pub(super) async fn change(
     let mut writing = server.store().write_account(&who.account_id).await?;
     let before = find(&mut writing, &who, kind, &id).await?;
     if_match.check(before.generation)?;
-    let given =
-        spec_value(kind, &before.key.name, payload).map_err(|problem| HttpError::unsound(&[problem]))?;
+    let known = before.spec.to_json(Defaults::Fill);
+    let given = spec_value(kind, &before.key.name, payload)
+        .and_then(|value| put_back_hidden(kind, value, Some(&known)))
+        .map_err(|problem| HttpError::unsound(&[*problem]))?;
     let value = match extent {
         Extent::Whole => given,
         Extent::Fields => merged(before.spec.to_json(Defaults::Omit), given),

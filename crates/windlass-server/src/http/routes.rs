@@ -39,8 +39,9 @@ pub(crate) fn router(server: &Server) -> Router {
         .fallback(health::nowhere)
         .method_not_allowed_fallback(health::wrong_method)
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(CompressionLayer::new())
         .layer(CatchPanicLayer::custom(guard::panicked))
+        .layer(from_fn(guard::word_errors))
+        .layer(CompressionLayer::new())
         .layer(from_fn(guard::surround))
         .with_state(server.clone())
 }

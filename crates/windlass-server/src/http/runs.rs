@@ -13,7 +13,7 @@ use windlass_store::{Proposal, Reading, Run, Stage, StoreError, Trigger};
 
 use super::audit::PageQueryText;
 use super::error::HttpError;
-use super::page::{PageQuery, cut};
+use super::page::{PageQuery, cut, read_id};
 use super::repositories::find;
 use super::request::{Answer, Body, Query, accepted, ok};
 use crate::auth::Identity;
@@ -120,7 +120,7 @@ async fn page_of_runs(
     page: &PageQuery,
 ) -> Answer {
     let limit = page.limit()?;
-    let before = page.after()?;
+    let before = page.after_as(read_id)?;
     let mut runs = reading.runs(&who.account_id, repository, before.as_deref(), limit + 1).await?;
     let meta = cut(&mut runs, limit, |run| run.id.clone());
     let mut sync_runs = Vec::with_capacity(runs.len());
