@@ -5,9 +5,11 @@ mod api;
 mod fleet;
 mod installation;
 
+mod backups;
 mod batches;
 mod crashes;
 mod gate;
 mod proposals;
 mod sharing;
+mod stopping;
 mod tutorial;

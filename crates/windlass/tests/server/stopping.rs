@@ -30,7 +30,7 @@ fn a_sync_from_a_silent_git_server_is_given_up_at_the_end_and_begun_again_afterw
 
     let server = installation.serve(&[]);
     let (second, _) = silent.accept().unwrap();
-    assert_eq!(server.api.repository(&repository.id).unwrap().status, "syncing");
+    assert_eq!(server.api.repository(&repository.id).unwrap().last_run_id, None);
     drop(second);
     drop(silent);
     let run = server.api.run(&run.sync_run.id).unwrap();
@@ -57,9 +57,9 @@ fn git_that_cannot_be_reached_fails_the_run_and_changes_nothing() {
     let run = api.sync(&id).unwrap();
     let error = run.error.unwrap();
     assert_eq!(run.status, "failed");
-    assert!(error.message.contains("Failed to clone") && !error.help.is_empty(), "{error:?}");
+    assert!(error.message.contains("Failed to fetch") && !error.help.is_empty(), "{error:?}");
     let after = api.repository(&id).unwrap();
-    assert_eq!(after.status, "failed");
+    assert_eq!(after.last_status, "failed");
     assert_eq!(after.last_synced_revision, good.last_synced_revision);
     assert_eq!(api.resources().unwrap().len(), 2);
     let report = api.drift_report(&id);
