@@ -7,12 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
+use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
 
 /// How long a loop waits after the database failed, before it tries again.
 const RETRY: Duration = Duration::from_secs(2);
+
+/// The part in trouble when requests cannot be saved.
+const WRITING: &str = "writing";
 
 /// A running server, shared by its loops and requests.
 #[derive(Clone, Debug)]
@@ -42,6 +46,8 @@ pub(crate) struct Nudges {
     pub(crate) apply: Notify,
     /// Live may not be what git said.
     pub(crate) drift: Notify,
+    /// Something could not be saved.
+    pub(crate) housekeeping: Notify,
 }
 
 impl Server {
@@ -87,7 +93,16 @@ impl Server {
 
     /// Makes a transaction true and wakes everyone who watches events.
     pub(crate) async fn commit(&self, writing: AccountWriting) -> Result<(), StoreError> {
-        writing.commit().await?;
+        let committed = writing.commit().await;
+        match &committed {
+            Ok(_) => self.clear_trouble(WRITING),
+            Err(error @ (StoreError::DiskFull(_) | StoreError::ReadOnly(_))) => {
+                self.report_trouble(WRITING, error);
+                self.inner.nudges.housekeeping.notify_one();
+            }
+            Err(_) => {}
+        }
+        committed?;
         self.inner.written.send_modify(|count| *count += 1);
         Ok(())
     }
@@ -131,6 +146,18 @@ impl Server {
             self.troubles().insert(part, error.to_string());
         }
         RETRY
+    }
+
+    /// Where nothing could be saved when it was last tried: tries again, so that the trouble ends with its cause.
+    pub(crate) async fn retry_writing(&self, now: Timestamp) -> Result<(), StoreError> {
+        if !self.troubles().contains_key(WRITING) {
+            return Ok(());
+        }
+        if let Some(lease) = self.store().lease_take(WRITING, self.holder(), now, RETRY).await? {
+            self.store().lease_release(&lease).await?;
+        }
+        self.clear_trouble(WRITING);
+        Ok(())
     }
 
     /// Notes that a part does its work.

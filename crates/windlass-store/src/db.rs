@@ -115,6 +115,19 @@ impl Store {
         Ok(Reading { connection: AnyConnection::new(link) })
     }
 
+    /// A connection for reading that sees everything as it was at its first statement: for answers of several parts that
+    /// must belong together.
+    pub async fn read_snapshot(&self) -> Result<Reading, StoreError> {
+        let link = match &self.pools {
+            Pools::Sqlite { readers, .. } => Link::SqliteWriting(readers.begin().await?),
+            Pools::Postgres(pool) => {
+                let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+                Link::PostgresWriting(pool.begin_with(begin).await?)
+            }
+        };
+        Ok(Reading { connection: AnyConnection::new(link) })
+    }
+
     /// A connection in a transaction that may write. Dropped before its end, it is rolled back.
     pub(crate) async fn begin(&self) -> Result<AnyConnection, StoreError> {
         Ok(AnyConnection::new(match &self.pools {

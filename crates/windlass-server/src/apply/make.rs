@@ -2,14 +2,16 @@
 
 use serde_json::json;
 use windlass_core::diff::Action;
+use windlass_core::gate::Consent;
 use windlass_core::proposal::{Status, blockers};
 use windlass_core::time::Timestamp;
-use windlass_store::{Acceptance, AccountWriting, Actor, Moved, Proposal, StoreError};
+use windlass_store::{Acceptance, Account, AccountWriting, Actor, Moved, Proposal, Repository, StoreError};
 
 use super::choose::{destroys_of, effective_change, plain_move};
 use super::settle;
 use crate::clock::now;
 use crate::crash::crash_point;
+use crate::gatekeeper::Gatekeeper;
 use crate::server::Server;
 use crate::tell::{self, ResourceChange};
 use crate::world::World;
@@ -26,6 +28,34 @@ enum Made {
     Blocked(Vec<String>),
 }
 
+/// What changes are made in: what exists, and what the gate says by now.
+struct Scene {
+    world: World,
+    gatekeeper: Gatekeeper,
+    repositories: Vec<Repository>,
+    now: Timestamp,
+}
+
+impl Scene {
+    async fn load(
+        writing: &mut AccountWriting,
+        account: &Account,
+        group: &[Proposal],
+        now: Timestamp,
+    ) -> Result<Scene, StoreError> {
+        Ok(Scene {
+            world: World::load(writing, &account.id, destroys_of(group)).await?,
+            gatekeeper: Gatekeeper::of(account),
+            repositories: writing.repositories(&account.id).await?,
+            now,
+        })
+    }
+
+    fn repository_of(&self, proposal: &Proposal) -> Option<&Repository> {
+        self.repositories.iter().find(|repository| repository.id == proposal.repository_id)
+    }
+}
+
 /// Applies a group in one commit.
 pub(super) async fn make(server: &Server, account_id: &str, ids: &[String]) -> Result<(), StoreError> {
     let now = now();
@@ -35,10 +65,11 @@ pub(super) async fn make(server: &Server, account_id: &str, ids: &[String]) -> R
         group
             .extend(writing.proposal(account_id, id).await?.filter(|found| found.status == Status::Applying));
     }
-    let mut world = World::load(&mut writing, account_id, destroys_of(&group)).await?;
+    let Some(account) = writing.account(account_id).await? else { return Ok(()) };
+    let mut scene = Scene::load(&mut writing, &account, &group, now).await?;
     for proposal in &group {
         let mark = writing.mark().await?;
-        match make_one(&mut writing, &mut world, proposal, now).await {
+        match make_one(&mut writing, &mut scene, proposal).await {
             Ok(()) => writing.keep(mark).await?,
             // These are not this resource's fault: nothing of the group is kept, and it is tried again.
             Err(error @ (StoreError::DiskFull(_) | StoreError::ReadOnly(_) | StoreError::Busy(_))) => {
@@ -60,11 +91,11 @@ pub(super) async fn make(server: &Server, account_id: &str, ids: &[String]) -> R
 
 async fn make_one(
     writing: &mut AccountWriting,
-    world: &mut World,
+    scene: &mut Scene,
     proposal: &Proposal,
-    now: Timestamp,
 ) -> Result<(), StoreError> {
-    match try_one(writing, world, proposal, now).await? {
+    let now = scene.now;
+    match try_one(writing, scene, proposal).await? {
         Made::Applied => {
             end(writing, proposal, Status::Applied, None, now).await?;
             metrics::counter!("windlass_proposals_applied_total").increment(1);
@@ -82,12 +113,31 @@ async fn make_one(
     }
 }
 
+/// Why a change that was chosen may not be made after all: a switch thrown or a policy replaced in between counts.
+async fn held(
+    writing: &mut AccountWriting,
+    scene: &Scene,
+    proposal: &Proposal,
+) -> Result<Option<Made>, StoreError> {
+    let Some(repository) = scene.repository_of(proposal) else {
+        return Ok(Some(Made::Moved("its repository was removed")));
+    };
+    let approvals = writing.approvals(&proposal.id).await?;
+    let judgement = scene.gatekeeper.judge(proposal, Some(repository), &approvals, scene.now);
+    let reasons: Vec<String> = judgement.hold.iter().map(ToString::to_string).collect();
+    let is_granted = matches!(judgement.consent, Consent::Granted { .. });
+    Ok((!is_granted || !reasons.is_empty()).then_some(Made::Blocked(reasons)))
+}
+
 async fn try_one(
     writing: &mut AccountWriting,
-    world: &mut World,
+    scene: &mut Scene,
     proposal: &Proposal,
-    now: Timestamp,
 ) -> Result<Made, StoreError> {
+    if let Some(held) = held(writing, scene, proposal).await? {
+        return Ok(held);
+    }
+    let (now, world) = (scene.now, &mut scene.world);
     let change = effective_change(proposal);
     let standing = world.standing(&change.key);
     let live = standing.map(|standing| standing.digest);
@@ -101,7 +151,7 @@ async fn try_one(
             Made::Moved("the live state moved since this was approved")
         });
     }
-    let reasons = blockers(&change, world);
+    let reasons = blockers(&change, &*world);
     if !reasons.is_empty() {
         return Ok(Made::Blocked(reasons));
     }

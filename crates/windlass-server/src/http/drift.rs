@@ -29,7 +29,7 @@ use crate::sync::{FetchPlan, SyncRequest, queue_run, read_fleet_at, told};
 use crate::{tell, world};
 
 pub(super) async fn report(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
-    let mut reading = server.store().read().await?;
+    let mut reading = server.store().read_snapshot().await?;
     let repository = find(&mut reading, &who, &id).await?;
     ok(&report_of(&mut reading, &who, &repository).await?)
 }

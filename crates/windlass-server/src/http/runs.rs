@@ -74,7 +74,7 @@ async fn wait_for(server: &Server, who: &Identity, run_id: &str, seconds: u64) -
     let mut writes = server.watch_writes();
     loop {
         writes.borrow_and_update();
-        let mut reading = server.store().read().await?;
+        let mut reading = server.store().read_snapshot().await?;
         let run = reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
         if run.status != RunStatus::InProgress || tokio::time::Instant::now() >= deadline {
             return Ok(info(&mut reading, run, Detail::Whole).await?);

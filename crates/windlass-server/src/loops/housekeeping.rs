@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::Notify;
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, Moved, StoreError};
@@ -24,9 +23,8 @@ const FAILURES_KEPT: Duration = Duration::from_secs(365 * DAY.as_secs());
 /// How long a request can be repeated with the same idempotency key.
 const ANSWERS_KEPT: Duration = DAY;
 
-/// Works until the server stops. Nothing nudges it: it only waits for time to pass.
+/// Works until the server stops.
 pub(super) async fn run_loop(server: Server) {
-    let nobody = Notify::new();
     while !server.is_stopping() {
         let pause_for = match turn(&server, now()).await {
             Ok(()) => {
@@ -37,13 +35,14 @@ pub(super) async fn run_loop(server: Server) {
             }
             Err(error) => server.report_trouble("housekeeping", &error),
         };
-        if pause(&server, &nobody, pause_for).await == Pause::Stopping {
+        if pause(&server, &server.nudges().housekeeping, pause_for).await == Pause::Stopping {
             break;
         }
     }
 }
 
 async fn turn(server: &Server, now: Timestamp) -> Result<(), StoreError> {
+    server.retry_writing(now).await?;
     expire(server, now).await?;
     let mut writing = server.store().write().await?;
     let (old, very_old) = (now.before(KEPT), now.before(FAILURES_KEPT));

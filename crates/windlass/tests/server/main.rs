@@ -1,13 +1,16 @@
 //! The server as people meet it: a process of its own, real git repositories, and REST.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::result_large_err, reason = "a refusal carries all that the server said")]
 
 mod api;
 mod fleet;
 mod installation;
 
+mod backups;
 mod batches;
 mod crashes;
 mod gate;
 mod proposals;
 mod sharing;
+mod stopping;
 mod tutorial;
