@@ -295,6 +295,9 @@ async fn live_with_secrets(process: &Process, token: &str, work: &WorkTree) -> (
     process.tell(token, "PATCH", path, json!({"config": {"db_password": BY_HAND}})).await;
     process.tell(token, "PATCH", path, json!({"config": {"db_password": BY_HAND}, "priority": "x"})).await;
     let drift = format!("/api/v1/system/gitops_repositories/{repository}/drift");
+    let adopt = json!({"resources": [{"kind": "module", "name": "db"}]});
+    let adopted = process.tell(token, "POST", &format!("{drift}/adopt"), adopt).await;
+    assert_eq!(adopted["error"]["code"], "secret-inline", "{adopted}");
     process.tell(token, "POST", &format!("{drift}/revert"), json!({"kind": "module", "name": "db"})).await;
     process
         .tell(
