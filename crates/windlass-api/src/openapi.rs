@@ -1,10 +1,11 @@
 //! The endpoint table as an OpenAPI 3.1 document.
 
 use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Access, Endpoint, Operation, endpoints};
-use crate::types::ErrorEnvelope;
+use crate::endpoint::{Access, Endpoint, Operation, Verb, endpoints};
+use crate::types::{ErrorEnvelope, PageMeta};
 
 /// The document.
 pub fn document() -> Value {
@@ -16,7 +17,8 @@ pub fn document() -> Value {
     let mut paths: Map<String, Value> = Map::new();
     for endpoint in endpoints() {
         let request = endpoint.request.map(|describe| describe(&mut generator));
-        let response = endpoint.response.map(|describe| describe(&mut generator));
+        let response =
+            endpoint.response.map(|describe| named(&endpoint, describe(&mut generator), &mut generator));
         let operation = operation(&endpoint, request, response, &error);
         let methods = paths.entry(endpoint.path.clone()).or_insert_with(|| json!({}));
         methods[endpoint.method.as_str().to_lowercase()] = operation;
@@ -37,12 +39,22 @@ pub fn document() -> Value {
     })
 }
 
-fn operation(
-    endpoint: &Endpoint,
-    request: Option<schemars::Schema>,
-    response: Option<schemars::Schema>,
-    error: &schemars::Schema,
-) -> Value {
+/// What is answered: resources stand under their noun, everything else as it is described.
+fn named(endpoint: &Endpoint, described: Schema, generator: &mut SchemaGenerator) -> Value {
+    let Operation::Resource(noun, verb) = endpoint.operation else { return json!(described) };
+    let (key, value) = match verb {
+        Verb::List => (noun.plural(), json!({"type": "array", "items": described})),
+        _ => (noun.singular(), json!(described)),
+    };
+    let mut schema = json!({"type": "object", "required": [key], "properties": {key: value}});
+    if verb == Verb::List {
+        schema["properties"]["meta"] = json!(generator.subschema_for::<PageMeta>());
+        schema["required"] = json!([key, "meta"]);
+    }
+    schema
+}
+
+fn operation(endpoint: &Endpoint, request: Option<Schema>, response: Option<Value>, error: &Schema) -> Value {
     let mut told = json!({
         "operationId": operation_id(endpoint),
         "summary": endpoint.summary,

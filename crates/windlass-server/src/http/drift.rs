@@ -14,6 +14,7 @@ use windlass_core::drift::{Difference, Origin};
 use windlass_core::manifest::Context;
 use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::secret::HIDDEN;
 use windlass_core::time::Timestamp;
 use windlass_source::{Author, Branch, CommitId, Mirror, NewFile, Push};
 use windlass_store::{Acceptance, ProposalFilter, Reading, Repository, Severity, Trigger};
@@ -296,11 +297,25 @@ async fn wanted_of(
     }
     let mut wanted = Vec::with_capacity(keys.len());
     for key in keys {
-        pick(&found, &key)?;
+        let difference = pick(&found, &key)?;
         let live = reading.resource(&who.account_id, &key).await?.map(|live| live.spec);
+        if live.is_some() {
+            let fields = fields_of(reading, &who.account_id, &repository.id, difference).await?;
+            refuse_secrets(&key, &fields)?;
+        }
         wanted.push((key, live));
     }
     Ok(wanted)
+}
+
+/// A secret that was set by hand must not get into git by being adopted.
+fn refuse_secrets(key: &ResourceKey, fields: &serde_json::Value) -> Result<(), HttpError> {
+    let fields: Vec<FieldChange> = serde_json::from_value(fields.clone()).unwrap_or_default();
+    let is_hidden = |field: &&FieldChange| field.after.to_string().contains(HIDDEN);
+    let Some(field) = fields.iter().find(is_hidden) else { return Ok(()) };
+    let message = format!("`{}` of {key} looks like a secret and must not be put into git", field.path);
+    let help = "keep it in Vault and write a reference such as `vault:path#field`, or revert the change";
+    Err(HttpError::unprocessable("secret-inline", message, help))
 }
 
 /// Everything that is needed on the thread that may block.

@@ -11,13 +11,11 @@ use axum::response::{IntoResponse as _, Response};
 use windlass_core::digest::Digest;
 use windlass_store::Answer;
 
+use super::body::read_whole;
 use super::error::HttpError;
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::server::Server;
-
-/// As large as a body may be.
-const MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// Where the answer holds a secret that is shown once and stored nowhere.
 const SHOWN_ONCE: &[&str] = &["/api/v1/auth/tokens", "/api/v1/auth/users"];
@@ -71,8 +69,7 @@ async fn answer(
     }
     let _held = Held(held);
     let (parts, body) = request.into_parts();
-    let too_large = |_| HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "body", "the body is too large", "");
-    let bytes = to_bytes(body, MAX_BYTES).await.map_err(too_large)?;
+    let bytes = read_whole(body).await?;
     let path = parts.uri.to_string();
     let digest = Digest::of_parts([identity.user_id.as_bytes(), path.as_bytes(), &bytes]).to_string();
     let known = server.store().read().await?.answer(&identity.account_id, &key).await?;
@@ -94,7 +91,9 @@ async fn answer(
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
-    let bytes = to_bytes(body, usize::MAX).await.map_err(too_large)?;
+    let broken =
+        |_| HttpError::conflict("internal", "it was done, but its answer is lost", "look at what is there");
+    let bytes = to_bytes(body, usize::MAX).await.map_err(broken)?;
     // Secrets that are shown once are not kept: such an answer cannot be given again.
     let body = match SHOWN_ONCE.contains(&path.as_str()) {
         true => String::new(),

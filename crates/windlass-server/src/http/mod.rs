@@ -3,6 +3,7 @@
 mod accounts;
 mod audit;
 mod auth;
+mod body;
 mod drift;
 mod error;
 mod events;

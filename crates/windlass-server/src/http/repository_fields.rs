@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use windlass_api::types::{RepositoryFields, RepositoryInfo};
 use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::secret::is_private_key;
 use windlass_core::time::Timestamp;
 use windlass_source::{Branch, HostKeys, Insecure, PathPrefix, RemoteUrl, Signers};
 use windlass_store::{Repository, new_id};
@@ -12,6 +13,8 @@ use super::error::HttpError;
 use crate::sync::required_keys;
 
 const DEFAULT_INTERVAL: u64 = 300;
+/// Room for a few certificates.
+const MAX_CA_BYTES: usize = 64 * 1024;
 const INTERVALS: std::ops::RangeInclusive<u64> = 10..=86_400;
 
 /// A repository as it would be registered, everything left out at its default.
@@ -128,6 +131,11 @@ fn check(repository: &mut Repository, insecure: Insecure) -> Result<RemoteUrl, H
     // The address first: a name that was left out comes from it and must not tell what was wrong with it.
     let url = RemoteUrl::parse(&repository.repo_url, insecure)
         .map_err(|error| invalid("repo_url", error.to_string(), error.help()))?;
+    // `javascript:…` and the like would else be a host and a path.
+    if url.user().is_none() && !url.as_str().contains("://") {
+        let help = "write https://host/path, ssh://host/path or git@host:path";
+        return Err(invalid("repo_url", "it has no scheme and no user".to_owned(), help));
+    }
     ResourceKey::read(Kind::Template, &repository.name).map_err(|complaint| {
         invalid("name", complaint.message, complaint.help.as_deref().unwrap_or_default())
     })?;
@@ -138,6 +146,13 @@ fn check(repository: &mut Repository, insecure: Insecure) -> Result<RemoteUrl, H
     if let Some(signers) = &repository.signers {
         let help = "give OpenSSH public keys, one on a line, or an armoured OpenPGP public key";
         Signers::parse(signers).map_err(|error| invalid("allowed_signers", error.to_string(), help))?;
+    }
+    if let Some(pem) = &repository.ca_pem {
+        let is_certificate = pem.contains("-----BEGIN CERTIFICATE-----") && pem.len() <= MAX_CA_BYTES;
+        if !is_certificate || is_private_key(pem) {
+            let help = "give the certificate of the authority, in PEM, without its key";
+            return Err(invalid("ca_pem", "it is not a certificate".to_owned(), help));
+        }
     }
     if let Some(path) = &repository.credential_path {
         let is_plain = path.len() <= 512 && !path.chars().any(char::is_control) && !path.contains("://");

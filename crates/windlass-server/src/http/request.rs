@@ -1,7 +1,6 @@
 //! What handlers get from a request, and what they give back.
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -10,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windlass_core::secret::without_secrets;
 
+use super::body::read_whole;
 use super::error::HttpError;
 use crate::auth::Identity;
 use crate::server::Server;
@@ -32,11 +32,8 @@ pub(crate) struct Body<T>(pub(crate) T);
 impl<T: DeserializeOwned> FromRequest<Server> for Body<T> {
     type Rejection = HttpError;
 
-    async fn from_request(request: Request, server: &Server) -> Result<Body<T>, HttpError> {
-        let bytes = Bytes::from_request(request, server).await.map_err(|error| {
-            let status = error.into_response().status();
-            HttpError::new(status, "body", "the body could not be read", "a body may have 1 MiB")
-        })?;
+    async fn from_request(request: Request, _: &Server) -> Result<Body<T>, HttpError> {
+        let bytes = read_whole(request.into_body()).await?;
         let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &bytes };
         let unexpected = |message: &str| {
             let message = format!("the body is not what is expected: {message}");

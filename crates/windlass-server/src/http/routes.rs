@@ -1,7 +1,6 @@
 //! The router, made from the endpoint table: the compiler sees to it that every operation has a handler.
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -14,9 +13,6 @@ use super::{
     resources, runs, tokens, users,
 };
 use crate::server::Server;
-
-/// The largest body: a fleet.yaml is not sent here, a policy or a resource is small.
-const MAX_BODY: usize = 1024 * 1024;
 
 /// Longer than the longest `wait`.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(75);
@@ -38,7 +34,6 @@ pub(crate) fn router(server: &Server) -> Router {
         .route_layer(from_fn_with_state(server.clone(), guard::authorize))
         .fallback(health::nowhere)
         .method_not_allowed_fallback(health::wrong_method)
-        .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(CatchPanicLayer::custom(guard::panicked))
         .layer(from_fn(guard::word_errors))
         .layer(CompressionLayer::new())

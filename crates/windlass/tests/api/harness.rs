@@ -1,0 +1,409 @@
+//! A server of its own for each test, people in it, and raw HTTP, so that headers and bodies are exact.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use reqwest::header::HeaderMap;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use windlass_api::permission::{Permission, Role};
+use windlass_core::digest::Digest;
+use windlass_core::redacted::Redacted;
+use windlass_core::time::Timestamp;
+use windlass_server::{Config, Insecure, Running};
+use windlass_store::{Session, Store, Token, User, new_id};
+use windlass_testkit::servers::WorkTree;
+
+/// A fleet with something of most kinds, for the account that every installation begins with.
+pub(crate) const FLEET: &str = include_str!("fleet.yaml");
+
+/// An answer that has not come after this never will.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Numbers that make names unique.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// A server with its own data.
+pub(crate) struct Installation {
+    pub(crate) directory: TempDir,
+    pub(crate) store: Store,
+    /// The account made at the first start, named `acme`.
+    pub(crate) account: String,
+    pub(crate) base: String,
+    key: Vec<u8>,
+    http: reqwest::Client,
+    running: Running,
+}
+
+/// Someone who is signed in.
+#[derive(Clone)]
+pub(crate) struct Person {
+    pub(crate) id: String,
+    pub(crate) email: String,
+    pub(crate) account: String,
+    pub(crate) token: String,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Reply {
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The body if the answer has this status.
+    pub(crate) fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{self:?}");
+        if self.text.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// The code of an error.
+    pub(crate) fn code(&self) -> String {
+        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// A header's text.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+    }
+
+    /// Status and body without the request's id, which is all that may differ between two like answers.
+    pub(crate) fn without_request(&self) -> (u16, Value) {
+        let mut body = if self.text.is_empty() { Value::Null } else { self.json() };
+        if let Some(error) = body["error"].as_object_mut() {
+            error.remove("request_id");
+        }
+        (self.status, body)
+    }
+}
+
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap())
+}
+
+/// What a test server is started with.
+pub(crate) fn config(directory: &std::path::Path) -> Config {
+    let mut config = Config::in_directory(directory.join("data"));
+    config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    config.insecure_git = Insecure::Allowed;
+    config.first_account = "acme".to_owned();
+    config.max_proposals = 1_000;
+    config
+}
+
+impl Installation {
+    pub(crate) async fn start() -> Installation {
+        let directory = tempfile::tempdir().unwrap();
+        let config = config(directory.path());
+        Installation::start_with(directory, config).await
+    }
+
+    pub(crate) async fn start_with(directory: TempDir, config: Config) -> Installation {
+        let database = config.database.clone();
+        let running = windlass_server::start(config).await.unwrap();
+        let store = Store::open(&database).await.unwrap();
+        let mut reading = store.read().await.unwrap();
+        let account = reading.account("acme").await.unwrap().unwrap().id;
+        let key = reading.setting("session_key").await.unwrap().unwrap().into_bytes();
+        drop(reading);
+        let base = format!("http://{}", running.address());
+        let http = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+        Installation { directory, store, account, base, key, http, running }
+    }
+
+    /// The same data, served by another process' worth of server.
+    pub(crate) async fn restart(self) -> Installation {
+        self.store.close().await;
+        self.running.stop().await;
+        let config = config(self.directory.path());
+        Installation::start_with(self.directory, config).await
+    }
+
+    /// Another account.
+    pub(crate) async fn new_account(&self, name: &str) -> String {
+        let id = new_id();
+        let mut writing = self.store.write().await.unwrap();
+        writing.account_add(&id, name, now()).await.unwrap();
+        writing.commit().await.unwrap();
+        id
+    }
+
+    /// Someone new in an account, signed in.
+    pub(crate) async fn person(&self, account: &str, role: Role) -> Person {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let user = User {
+            id: new_id(),
+            email: format!("{role}-{number}@example.com"),
+            name: role.to_string(),
+            password_hash: Redacted::new("no password has this hash".to_owned()),
+            must_change_password: false,
+            is_root: false,
+            disabled_at: None,
+            created_at: now(),
+        };
+        let mut writing = self.store.write().await.unwrap();
+        writing.user_add(&user).await.unwrap();
+        writing.member_set(account, &user.id, role.slug(), now()).await.unwrap();
+        writing.commit().await.unwrap();
+        let token = self.session(&user.id, account).await;
+        Person { id: user.id, email: user.email, account: account.to_owned(), token }
+    }
+
+    /// Puts someone into another account, too.
+    pub(crate) async fn also_in(&self, person: &Person, account: &str, role: Role) -> Person {
+        let mut writing = self.store.write().await.unwrap();
+        writing.member_set(account, &person.id, role.slug(), now()).await.unwrap();
+        writing.commit().await.unwrap();
+        let token = self.session(&person.id, account).await;
+        Person { account: account.to_owned(), token, ..person.clone() }
+    }
+
+    /// An admin of the first account.
+    pub(crate) async fn admin(&self) -> Person {
+        self.person(&self.account, Role::Admin).await
+    }
+
+    /// Who administers the installation, with a password of their own.
+    pub(crate) async fn root(&self) -> Person {
+        let user = self.store.read().await.unwrap().user("admin@localhost").await.unwrap().unwrap();
+        let mut writing = self.store.write().await.unwrap();
+        writing.user_set_password(&user.id, &user.password_hash, false).await.unwrap();
+        writing.commit().await.unwrap();
+        let token = self.session(&user.id, &self.account).await;
+        Person { id: user.id, email: user.email, account: self.account.clone(), token }
+    }
+
+    /// A new session of someone.
+    pub(crate) async fn session(&self, user_id: &str, account: &str) -> String {
+        let expires_at = now().after(Duration::from_secs(3600));
+        let session = Session {
+            id: new_id(),
+            user_id: user_id.to_owned(),
+            account_id: account.to_owned(),
+            address: "127.0.0.1".to_owned(),
+            created_at: now(),
+            expires_at,
+        };
+        let mut writing = self.store.write().await.unwrap();
+        writing.session_add(&session).await.unwrap();
+        writing.commit().await.unwrap();
+        self.sign(&self.key, Algorithm::HS256, "windlass", user_id, &session.id, expires_at)
+    }
+
+    /// A JWT, sound or not.
+    pub(crate) fn sign(
+        &self,
+        key: &[u8],
+        algorithm: Algorithm,
+        audience: &str,
+        user_id: &str,
+        session_id: &str,
+        expires_at: Timestamp,
+    ) -> String {
+        let claims = json!({"aud": audience, "sub": user_id, "sid": session_id, "iat": 1,
+            "exp": expires_at.as_millis() / 1000});
+        jsonwebtoken::encode(&Header::new(algorithm), &claims, &EncodingKey::from_secret(key)).unwrap()
+    }
+
+    /// The key that signs sessions.
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// An API token of someone, as if it had been made through the API, but with any life.
+    pub(crate) async fn api_token(&self, of: &Person, permissions: &[Permission], life: Life) -> ApiToken {
+        let secret = format!("wlt_test-{}-{}", NEXT.fetch_add(1, Ordering::Relaxed), new_id());
+        let day = Duration::from_secs(24 * 3600);
+        let token = Token {
+            id: new_id(),
+            account_id: of.account.clone(),
+            name: "made by a test".to_owned(),
+            permissions: permissions.iter().map(|permission| permission.slug().to_owned()).collect(),
+            created_by: of.id.clone(),
+            created_at: now(),
+            expires_at: Some(if life == Life::Expired { now().before(day) } else { now().after(day) }),
+            last_used_at: None,
+            revoked_at: None,
+        };
+        let mut writing = self.store.write().await.unwrap();
+        writing.token_add(&token, &Digest::of(secret.as_bytes()).to_string()).await.unwrap();
+        if life == Life::Revoked {
+            writing.token_revoke(&of.account, &token.id, now()).await.unwrap();
+        }
+        writing.commit().await.unwrap();
+        ApiToken { id: token.id, secret }
+    }
+
+    /// Sends a request and reads the answer. A stream is not read.
+    pub(crate) async fn send(&self, request: reqwest::RequestBuilder) -> Reply {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let is_stream = headers
+            .get("content-type")
+            .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"));
+        let text = if is_stream { String::new() } else { response.text().await.unwrap() };
+        Reply { status, headers, text }
+    }
+
+    /// A request to be completed.
+    pub(crate) fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+        self.http.request(method, format!("{}{path}", self.base))
+    }
+
+    /// Asks as someone, without a body.
+    pub(crate) async fn ask(&self, token: &str, method: &str, path: &str) -> Reply {
+        self.send(self.request(method, path).bearer_auth(token)).await
+    }
+
+    /// Asks as someone, with a JSON body.
+    pub(crate) async fn tell(&self, token: &str, method: &str, path: &str, body: &Value) -> Reply {
+        self.send(self.request(method, path).bearer_auth(token).json(body)).await
+    }
+
+    pub(crate) async fn get(&self, person: &Person, path: &str) -> Value {
+        self.ask(&person.token, "GET", path).await.expect(200)
+    }
+
+    /// Registers a work tree as a repository that is not synced on its own, and returns its id.
+    pub(crate) async fn register(&self, person: &Person, name: &str, work: &WorkTree) -> String {
+        let body = json!({"gitops_repository": {"name": name, "repo_url": file_url(work), "enabled": false}});
+        let made = self.tell(&person.token, "POST", "/api/v1/system/gitops_repositories", &body).await;
+        made.expect(201)["gitops_repository"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Syncs a repository and returns the run once it has compared.
+    pub(crate) async fn sync(&self, person: &Person, repository: &str) -> Value {
+        let path = format!("/api/v1/system/gitops_repositories/{repository}/sync_now?wait=60");
+        let run = self.ask(&person.token, "POST", &path).await.expect(202)["sync_run"].clone();
+        assert_ne!(run["status"], "in_progress", "{run}");
+        run
+    }
+}
+
+/// An API token with its secret.
+pub(crate) struct ApiToken {
+    pub(crate) id: String,
+    pub(crate) secret: String,
+}
+
+/// Whether an API token still works.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Life {
+    Good,
+    Expired,
+    Revoked,
+}
+
+/// A repository with a fleet in it.
+pub(crate) fn fleet(text: &str) -> WorkTree {
+    let work = WorkTree::new();
+    work.commit("fleet.yaml", text);
+    work
+}
+
+pub(crate) fn file_url(work: &WorkTree) -> String {
+    format!("file://{}", work.path().display())
+}
+
+/// The texts under a key of every item of a list.
+pub(crate) fn texts(list: &Value, key: &str) -> Vec<String> {
+    list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap().to_owned()).collect()
+}
+
+/// The same without order.
+pub(crate) fn names(list: &Value) -> BTreeSet<String> {
+    texts(list, "name").into_iter().collect()
+}
+
+/// Every permission, for tokens that may all.
+pub(crate) static ALL: LazyLock<Vec<Permission>> = LazyLock::new(|| Permission::ALL.to_vec());
+
+/// An event as a listener heard it.
+#[derive(Clone, Debug)]
+pub(crate) struct Heard {
+    pub(crate) id: i64,
+    pub(crate) kind: String,
+    pub(crate) data: Value,
+}
+
+/// An open stream of events.
+pub(crate) struct Stream {
+    response: reqwest::Response,
+    unread: String,
+}
+
+impl Stream {
+    /// The next event; none when the server ended the stream.
+    pub(crate) async fn next(&mut self) -> Option<Heard> {
+        loop {
+            while let Some((block, rest)) = self.unread.split_once("\n\n") {
+                let (block, rest) = (block.to_owned(), rest.to_owned());
+                self.unread = rest;
+                if let Some(heard) = read_block(&block) {
+                    return Some(heard);
+                }
+            }
+            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await.unwrap();
+            let bytes = chunk.ok().flatten()?;
+            self.unread.push_str(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+}
+
+/// One block of a stream; none for a comment that keeps it open.
+fn read_block(block: &str) -> Option<Heard> {
+    let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    Some(Heard {
+        id: field("id:")?.parse().unwrap(),
+        kind: field("event:")?.to_owned(),
+        data: serde_json::from_str(field("data:")?).unwrap(),
+    })
+}
+
+impl Installation {
+    /// Listens to events.
+    pub(crate) async fn listen(&self, token: &str, query: &str, last: Option<i64>) -> Stream {
+        let path = format!("/api/v1/system/fleet_events/stream{query}");
+        let mut request = self.request("GET", &path).bearer_auth(token);
+        if let Some(last) = last {
+            request = request.header("last-event-id", last.to_string());
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 200);
+        Stream { response, unread: String::new() }
+    }
+
+    /// Makes a cluster, which is the simplest thing there is.
+    pub(crate) async fn make_cluster(&self, person: &Person, name: &str) -> Reply {
+        let body = json!({"name": name, "labels": {"made": "by-hand"}});
+        self.tell(&person.token, "POST", "/api/v1/system/clusters", &body).await
+    }
+
+    /// Applies everything a run proposes, and returns the run.
+    pub(crate) async fn apply_all(&self, person: &Person, run: &Value) -> Value {
+        let id = run["id"].as_str().unwrap();
+        let body = json!({"decision": "approve", "approval_request_id": id});
+        let decided =
+            self.tell(&person.token, "POST", "/api/v1/system/proposals/batch", &body).await.expect(200);
+        assert_eq!(decided["refused"], 0, "{decided}");
+        for proposal in texts(&run["proposals"], "id") {
+            let path = format!("/api/v1/system/proposals/{proposal}/apply?wait=60");
+            let applied = self.ask(&person.token, "POST", &path).await.expect(200);
+            assert_eq!(applied["proposal"]["status"], "applied", "{applied}");
+        }
+        self.get(person, &format!("/api/v1/system/gitops_sync_runs/{id}")).await
+    }
+}

@@ -1,0 +1,18 @@
+//! What the HTTP API promises, asked over real connections: one file per promise.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod authorization;
+mod contract;
+mod errors;
+mod events;
+mod harness;
+mod isolation;
+mod lists;
+mod privilege;
+mod repetition;
+mod resources;
+mod secrecy;
+mod sign_in;
+mod storm;
+mod surroundings;
+mod versions;
