@@ -57,7 +57,7 @@ pub enum StoreError {
     Database(#[source] sqlx::Error),
 }
 
-/// SQLite's primary result codes, https://sqlite.org/rescode.html.
+/// SQLite's primary result codes: <https://sqlite.org/rescode.html>.
 mod sqlite_code {
     pub(super) const BUSY: i64 = 5;
     pub(super) const LOCKED: i64 = 6;
