@@ -1,6 +1,6 @@
 //! Where credentials come from.
 //!
-//! A repository names its credential by a path; what is kept there comes out as a [`Credential`], or as the precise
+//! A repository names its credential by a path; what is kept there comes out as a [`Fields`], or as the precise
 //! reason why not. There is no fallback: a credential that cannot be had is an error, never an anonymous try.
 
 mod directory;
