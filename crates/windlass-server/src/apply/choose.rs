@@ -31,6 +31,7 @@ pub(super) async fn choose(
     let gatekeeper = Gatekeeper::of(&account);
     let repositories = writing.repositories(account_id).await?;
     let mut world = World::load(&mut writing, account_id, destroys_of(&approved)).await?;
+    let group = group_size(group, approved.len());
     let mut chosen = Vec::new();
     for proposal in approved {
         if chosen.len() >= group {
@@ -47,6 +48,14 @@ pub(super) async fn choose(
     }
     server.commit(writing).await?;
     Ok(chosen)
+}
+
+/// The largest group: one commit must not keep the account's other writes waiting for long.
+const LARGEST_GROUP: usize = 2_000;
+
+/// How many are applied in one commit: more when many wait, because each group looks at the whole account once.
+fn group_size(usual: usize, waiting: usize) -> usize {
+    usual.max(waiting / 10).min(LARGEST_GROUP)
 }
 
 pub(super) fn destroys_of(proposals: &[Proposal]) -> Destroys {
