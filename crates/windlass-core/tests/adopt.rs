@@ -217,7 +217,7 @@ modules: {m: {priority: 5}}
 clusters:
   - name: a
   - name: b
-    labels: {x: y}
+    labels: {x: \"y\"}
 nodes:
 - {hostname: a, template: t}  # flow
 - {hostname: b, template: t}

@@ -5,7 +5,7 @@
 
 mod fleet;
 mod node;
-mod scalar;
+
 mod split;
 mod write;
 

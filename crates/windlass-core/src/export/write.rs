@@ -1,7 +1,7 @@
 //! Nodes → YAML by indentation, in the layout that `windlass fmt` keeps.
 
 use super::node::Node;
-use super::scalar;
+use crate::yaml::{block_lines, inline};
 
 /// A list of plain values stands on its line if the line then has at most this many characters.
 const MAX_COLUMNS: usize = 100;
@@ -56,7 +56,7 @@ fn begin_inner(position: usize, indent: usize, out: &mut String) {
 
 /// Appends a key and its value.
 pub(super) fn entry(key: &str, value: &Node, indent: usize, out: &mut String) {
-    let key = scalar::inline(key);
+    let key = inline(key);
     match key.chars().count() > MAX_KEY {
         true => {
             out.push_str("? ");
@@ -75,7 +75,7 @@ pub(super) fn entry(key: &str, value: &Node, indent: usize, out: &mut String) {
 /// Appends a value behind a colon or a dash: on the line, or on lines of its own at this indentation.
 fn after(value: &Node, indent: usize, out: &mut String) {
     if let Node::Text(text) = value
-        && let Some((header, lines)) = scalar::block(text)
+        && let Some((header, lines)) = block_lines(text)
     {
         out.push(' ');
         out.push_str(header);
@@ -104,13 +104,13 @@ fn after(value: &Node, indent: usize, out: &mut String) {
 fn flow(value: &Node) -> Option<String> {
     match value {
         Node::Word(word) => Some(word.clone()),
-        Node::Text(text) => Some(scalar::inline(text)),
+        Node::Text(text) => Some(inline(text)),
         Node::Map(entries) => entries.is_empty().then(|| "{}".to_owned()),
         Node::List(items) => {
             let words: Option<Vec<String>> = items
                 .iter()
                 .map(|item| match item {
-                    Node::Text(text) if scalar::block(text).is_some() => None,
+                    Node::Text(text) if block_lines(text).is_some() => None,
                     Node::Word(_) | Node::Text(_) => flow(item),
                     Node::List(_) | Node::Map(_) => None,
                 })

@@ -12,6 +12,7 @@ mod format;
 mod quick;
 mod scalar;
 mod stored;
+mod text;
 mod tree;
 mod write;
 
@@ -20,6 +21,7 @@ pub(crate) use edit::{Added, Edit, Emptied, Step, Within, edit};
 pub use format::format;
 pub use scalar::Scalar;
 pub(crate) use stored::from_json;
+pub(crate) use text::{block_lines, inline};
 pub use tree::{Content, Entries, Items, NodeRef, Style, Tree};
 pub use write::write;
 pub(crate) use write::{Fresh, block};

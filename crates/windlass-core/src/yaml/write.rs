@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Scalar;
+use super::text::{double_quoted, is_hidden, is_plain};
 
 /// Spaces by which the inside of a block collection is indented.
 pub(super) const STEP: usize = 2;
@@ -159,7 +159,7 @@ fn is_literal(text: &str) -> bool {
         && !body.starts_with([' ', '\t', '\n'])
         && !body.ends_with('\n')
         && body.split('\n').all(is_sound)
-        && text.chars().all(|c| c == '\n' || c == '\t' || is_shown(c))
+        && text.chars().all(|c| c == '\n' || c == '\t' || !is_hidden(c))
 }
 
 /// A single value on one line.
@@ -173,51 +173,9 @@ pub(super) fn single(value: &Value, quotes: Quotes) -> String {
 fn text(text: &str, quotes: Quotes) -> String {
     match quotes {
         Quotes::AsNeeded if is_plain(text) => text.to_owned(),
-        Quotes::Single if text.chars().all(is_shown) => format!("'{}'", text.replace('\'', "''")),
+        Quotes::Single if !text.chars().any(is_hidden) => format!("'{}'", text.replace('\'', "''")),
         _ => double_quoted(text),
     }
-}
-
-/// Stricter than YAML: what is plain here is plain in block and flow, and text for older readers of YAML as well.
-fn is_plain(text: &str) -> bool {
-    let begins_well = text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '_'));
-    let is_inner = |c: char| {
-        c.is_alphanumeric() || matches!(c, '/' | '_' | '.' | '-' | '+' | '@' | ':' | ' ' | '(' | ')')
-    };
-    let is_word = ["yes", "no", "on", "off"].iter().any(|word| text.eq_ignore_ascii_case(word));
-    begins_well
-        && text.chars().all(is_inner)
-        && !text.ends_with([':', ' '])
-        && !text.contains(": ")
-        && !is_word
-        && matches!(Scalar::of_plain(text), Scalar::Text(_))
-}
-
-/// Whether a character may stand as it is: not one that is invisible, reorders what is around it or breaks lines.
-fn is_shown(c: char) -> bool {
-    let is_mark = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !c.is_control()
-        && !is_mark
-        && !matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
-}
-
-fn double_quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            c if is_shown(c) => quoted.push(c),
-            c if u32::from(c) > 0xffff => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
-            c => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
 //! Texts as YAML: plain where every reader takes them as text, quoted everywhere else.
 //!
-//! "Every reader" includes those of YAML 1.1, to which `no`, `2026-11-15` and `12:30` are not text: an exported file
-//! will meet other programs than ours.
+//! The one place that decides about quotes, for new files and for edits of old ones. "Every reader" includes those of
+//! YAML 1.1, to which `no`, `2026-11-15` and `12:30` are not text: a file will meet other programs than ours.
 
 use std::fmt::Write as _;
 
-use crate::yaml::Scalar;
+use super::Scalar;
 
 /// A text on one line.
-pub(super) fn inline(text: &str) -> String {
+pub(crate) fn inline(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { double_quoted(text) }
 }
 
 /// The lines of a text that reads best as a block, and the header that goes before them.
-pub(super) fn block(text: &str) -> Option<(&'static str, std::str::Split<'_, char>)> {
+pub(crate) fn block_lines(text: &str) -> Option<(&'static str, std::str::Split<'_, char>)> {
     let (header, body) = match text.strip_suffix('\n') {
         Some(body) => ("|", body),
         None => ("|-", text),
@@ -30,7 +30,8 @@ pub(super) fn block(text: &str) -> Option<(&'static str, std::str::Split<'_, cha
         .then(|| (header, body.split('\n')))
 }
 
-fn is_plain(text: &str) -> bool {
+/// Whether a text may stand without quotes, in block and in flow style.
+pub(super) fn is_plain(text: &str) -> bool {
     let begins_well = text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '_'));
     let ends_well = !text.ends_with([' ', ':']);
     let is_allowed = |c: char| c.is_alphanumeric() || " _-./@:+=%~^()$;".contains(c);
@@ -55,7 +56,8 @@ fn is_taken_otherwise(text: &str) -> bool {
     begins_as_number && !is_version && text.chars().all(is_numeric)
 }
 
-fn double_quoted(text: &str) -> String {
+/// A text in double quotes, with nothing in it that hides or reorders what is around it.
+pub(super) fn double_quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for c in text.chars() {
@@ -81,7 +83,7 @@ fn double_quoted(text: &str) -> String {
 }
 
 /// What an editor does not show, or lets change how other text is shown: it must be visible in a file people review.
-fn is_hidden(c: char) -> bool {
+pub(super) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{a0}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}')
@@ -166,12 +168,12 @@ mod tests {
     #[test]
     fn only_texts_whose_lines_survive_become_blocks() {
         for text in ["a\n", "a\nb", "a\n\n  b\nc\n", "a: {{ b }}\n# c\n", "a\tb\n"] {
-            assert!(block(text).is_some(), "{text:?}");
+            assert!(block_lines(text).is_some(), "{text:?}");
         }
         for text in
             ["a", "", "\n", "\na", " a\nb", "a\n\n", "a \nb", "a\n  \nb", "\ta\nb", "a\r\nb", "a\u{1b}\nb"]
         {
-            assert!(block(text).is_none(), "{text:?}");
+            assert!(block_lines(text).is_none(), "{text:?}");
         }
     }
 }
