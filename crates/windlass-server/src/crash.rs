@@ -12,15 +12,14 @@ pub const CRASH_POINTS: &[&str] = &[
     "sync.committed",
     "decide.before_commit",
     "decide.committed",
-    "apply.chosen",
-    "apply.marked",
-    "apply.one_written",
+    "apply.decided",
+    "apply.written",
     "apply.before_commit",
     "apply.committed",
     "apply.settled",
 ];
 
-/// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.marked`.
+/// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.written`.
 #[cfg(debug_assertions)]
 pub(crate) fn crash_point(name: &'static str) {
     debug_assert!(CRASH_POINTS.contains(&name), "{name} is not in the table");

@@ -52,7 +52,7 @@ pub(crate) struct Paging {
 pub(crate) enum ProposalCommand {
     /// List proposals, newest first. Those that are open, unless --status asks for others.
     List {
-        /// States, separated by commas: open, pending_approval, approved, applying, applied, failed, rejected,
+        /// States, separated by commas: open, pending_approval, approved, applied, failed, rejected,
         /// superseded, withdrawn, expired, applied_manually.
         #[arg(long, default_value = "open")]
         status: String,
