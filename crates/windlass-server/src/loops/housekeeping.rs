@@ -66,11 +66,11 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
         if !Status::Expired.may_follow(proposal.status) {
             continue;
         }
-        let reason = "nobody decided in time; the next sync offers it again";
+        let reason = why_expired(proposal.status, &proposal.blocked_by);
         let moved = Moved {
             from: proposal.status,
             to: Status::Expired,
-            reason: Some(reason),
+            reason: Some(&reason),
             decided_by: None,
             until_change: false,
             at: now,
@@ -81,7 +81,7 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
                 &proposal.run_id,
                 Status::Expired,
                 "windlass",
-                Some(reason),
+                Some(&reason),
                 now,
             );
             writing.event(event);
@@ -92,4 +92,16 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// Why time ran out: because nobody decided, or because something stayed in the way of what was approved.
+fn why_expired(status: Status, blocked_by: &[String]) -> String {
+    let why = match (status, blocked_by) {
+        (Status::Approved, []) => "it was approved but could not be applied in time".to_owned(),
+        (Status::Approved, reasons) => {
+            format!("it was approved but could not be applied in time: {}", reasons.join("; "))
+        }
+        _ => "nobody decided in time".to_owned(),
+    };
+    format!("{why}; the next sync offers it again")
 }
