@@ -7,7 +7,7 @@ use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, Moved, StoreError};
 
-use super::{Pause, pause};
+use super::every;
 use crate::clock::now;
 use crate::server::Server;
 use crate::{apply, tell};
@@ -25,23 +25,13 @@ const ANSWERS_KEPT: Duration = DAY;
 
 /// Works until the server stops.
 pub(super) async fn run_loop(server: Server) {
-    while !server.is_stopping() {
-        let pause_for = match turn(&server, now()).await {
-            Ok(()) => {
-                server.clear_trouble("housekeeping");
-                // A short life is over when it says so, not when the next cleaning comes round.
-                let rhythm = &server.config().rhythm;
-                rhythm.housekeeping.min(rhythm.proposal_lifetime)
-            }
-            Err(error) => server.report_trouble("housekeeping", &error),
-        };
-        if pause(&server, &server.nudges().housekeeping, pause_for).await == Pause::Stopping {
-            break;
-        }
-    }
+    // A short life is over when it says so, not when the next cleaning comes round.
+    let rhythm = server.config().rhythm.housekeeping.min(server.config().rhythm.proposal_lifetime);
+    every(&server, "housekeeping", &server.nudges().housekeeping, rhythm, turn).await;
 }
 
-async fn turn(server: &Server, now: Timestamp) -> Result<(), StoreError> {
+async fn turn(server: &Server) -> Result<(), StoreError> {
+    let now = now();
     server.retry_writing(now).await?;
     expire(server, now).await?;
     let mut writing = server.store().write().await?;
