@@ -153,8 +153,7 @@ async fn gather(
         }
     }
     save::stage(server, run, Stage::Comparing).await?;
-    let is_known = repository.good_commit.as_deref() == Some(brought.fetched.commit.as_str());
-    if is_known && brought.fetched.movement == Movement::Unchanged {
+    if brought.fetched.movement == Movement::Unchanged {
         return stored(server, run, account, repository).await;
     }
     Ok(read(brought, plan, context).await)

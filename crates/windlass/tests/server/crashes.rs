@@ -8,7 +8,7 @@ use windlass_api::types::{AuditVerdict, BatchDecision, RepositoryFields};
 use windlass_testkit::servers::{Postgres, WorkTree};
 
 use crate::api::{Api, Result};
-use crate::fleet::{TUTORIAL, fields, repository_with};
+use crate::fleet::{TUTORIAL, fields, nodes, register, repository_with};
 use crate::installation::{Installation, Server};
 
 /// The second commit: one node moved, another gone with its peer.
@@ -218,4 +218,27 @@ fn killed_at_any_moment_the_end_is_the_same() {
         assert_eq!(finish(&server, &operator), undisturbed, "killed after {moment} events");
         server.stop();
     }
+}
+
+#[test]
+fn a_rewritten_history_is_told_of_even_if_the_server_dies_right_after_fetching_it() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let work = repository_with(&nodes("web", "web", 0..1));
+    let id = register(&server.api, "fleet-config", &work).id;
+    server.api.apply_all(&id).unwrap();
+    server.stop();
+    work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
+
+    let mut server = installation.serve_dying_at(Some("sync.fetched"), &[]);
+    assert!(matches!(server.api.sync(&id), Err(ClientError::Unreachable { .. })));
+    server.wait_for_end();
+
+    let server = installation.serve(&[]);
+    let run = server.api.sync(&id).unwrap();
+    assert_eq!((run.error, run.commit_sha), (None, Some(work.head())));
+    let events = server.api.events(0).unwrap();
+    let told = events.iter().filter(|event| event.kind == "gitops.history_rewritten");
+    assert_eq!(told.count(), 1, "{events:?}");
+    server.stop();
 }
