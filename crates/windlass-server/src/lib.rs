@@ -14,6 +14,7 @@ mod gatekeeper;
 mod http;
 mod loops;
 mod offer;
+mod once;
 mod payload;
 mod regate;
 mod server;
@@ -23,7 +24,7 @@ mod tell;
 mod world;
 
 pub use config::{Config, Rhythm, credentials_in};
-pub use crash::CRASH_POINTS;
+pub use crash::{CRASH_POINTS, REQUEST_CRASH_POINTS};
 pub use windlass_source::Insecure;
 
 pub use start::{FirstLogin, Running, StartError, start};

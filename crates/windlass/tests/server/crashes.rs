@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
 use windlass_api::client::ClientError;
-use windlass_api::endpoint::Operation;
+use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::noun::Noun;
 use windlass_api::types::{AuditVerdict, BatchDecision, RepositoryFields};
 use windlass_testkit::servers::{Postgres, WorkTree};
 
@@ -241,4 +243,37 @@ fn a_rewritten_history_is_told_of_even_if_the_server_dies_right_after_fetching_i
     let told = events.iter().filter(|event| event.kind == "gitops.history_rewritten");
     assert_eq!(told.count(), 1, "{events:?}");
     server.stop();
+}
+
+/// Makes a template, as someone does who will ask again.
+fn make_template(api: &Api) -> Result<String> {
+    let operation = Operation::Resource(Noun::NodeTemplate, Verb::Create);
+    let body = json!({"name": "web", "node_platform": "ubuntu-24.04-amd64"});
+    api.text(api.call(operation, &[]).header("idempotency-key", "key").body(&body))
+}
+
+#[test]
+fn a_request_with_a_key_is_carried_out_once_wherever_the_server_dies() {
+    for point in windlass_server::REQUEST_CRASH_POINTS {
+        let installation = Installation::new();
+        let mut server = installation.serve_dying_at(Some(point), &[]);
+        assert!(matches!(make_template(&server.api), Err(ClientError::Unreachable { .. })), "{point}");
+        server.wait_for_end();
+        let server = installation.serve(&[]);
+        match (*point, make_template(&server.api)) {
+            // Nothing had been done, so it is done now, and answered again.
+            ("request.before_commit", answer) => {
+                assert_eq!(make_template(&server.api).unwrap(), answer.unwrap());
+            }
+            ("request.done", Err(ClientError::Refused { status: 409, body })) => {
+                assert_eq!(body.code, "request-in-doubt");
+                assert!(body.help.contains("new key"), "{body:?}");
+            }
+            (_, answer) => panic!("{point}: {answer:?}"),
+        }
+        let audit = server.api.audit().unwrap();
+        let made = audit.iter().filter(|entry| entry.target_kind == "template" && entry.outcome == "done");
+        assert_eq!(made.count(), 1, "{point}");
+        server.stop();
+    }
 }
