@@ -19,6 +19,9 @@ pub enum ClientError {
     /// The address is not one.
     #[error("`{0}` is not the address of a server")]
     Address(String),
+    /// What should vouch for the server is no certificate.
+    #[error("the authority's certificate is not one in PEM")]
+    Authority,
     /// The server could not be reached.
     #[error("could not reach {server}")]
     Unreachable {
@@ -63,12 +66,26 @@ pub struct Call<'c> {
 impl Client {
     /// A client of the server at this address, for example `http://127.0.0.1:3000`.
     pub fn new(server: &str, token: Option<Redacted<String>>) -> Result<Client, ClientError> {
+        Client::trusting(server, token, None)
+    }
+
+    /// The same, for a server whose certificate a private authority vouches for: `authority` holds its certificates in
+    /// PEM, which are trusted beside the system's.
+    pub fn trusting(
+        server: &str,
+        token: Option<Redacted<String>>,
+        authority: Option<&str>,
+    ) -> Result<Client, ClientError> {
         let wrong = || ClientError::Address(server.to_owned());
         let url = url::Url::parse(server).map_err(|_| wrong())?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(wrong());
         }
-        let http = reqwest::Client::builder()
+        let certificates = authority.map_or(Ok(Vec::new()), certificates)?;
+        let builder = certificates
+            .into_iter()
+            .fold(reqwest::Client::builder(), |builder, known| builder.add_root_certificate(known));
+        let http = builder
             .timeout(PATIENCE)
             .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
             .build()
@@ -104,6 +121,12 @@ impl Client {
             patience: None,
         }
     }
+}
+
+/// The certificates of a PEM file, of which there is at least one.
+fn certificates(pem: &str) -> Result<Vec<reqwest::Certificate>, ClientError> {
+    let found = reqwest::Certificate::from_pem_bundle(pem.as_bytes()).map_err(|_| ClientError::Authority)?;
+    if found.is_empty() { Err(ClientError::Authority) } else { Ok(found) }
 }
 
 impl Call<'_> {

@@ -352,6 +352,19 @@ impl Operation {
         }
         .expect("every operation is in the table")
     }
+
+    /// What a token cannot do here, whatever it was given: what would let a machine outlive or outgrow the person who
+    /// made its token. Nothing where tokens may do what people may.
+    pub const fn only_for_people(self) -> Option<&'static str> {
+        match self {
+            Operation::TokenCreate => Some("make tokens"),
+            Operation::UserCreate | Operation::UserPatch | Operation::UserRemove => {
+                Some("decide who is in an account")
+            }
+            Operation::Password => Some("change a password"),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -80,6 +80,9 @@ fn operation(endpoint: &Endpoint, request: Option<Schema>, response: Option<Valu
         Access::Needs(permission) => told["x-permission"] = json!(permission),
         Access::Root => told["x-permission"] = json!("root"),
     }
+    if endpoint.operation.only_for_people().is_some() {
+        told["x-only-for-people"] = json!(true);
+    }
     told
 }
 

@@ -19,10 +19,14 @@ pub const CRASH_POINTS: &[&str] = &[
     "apply.settled",
 ];
 
+/// Every place in a request that carries an idempotency key.
+pub const REQUEST_CRASH_POINTS: &[&str] = &["request.before_commit", "request.done"];
+
 /// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.written`.
 #[cfg(debug_assertions)]
 pub(crate) fn crash_point(name: &'static str) {
-    debug_assert!(CRASH_POINTS.contains(&name), "{name} is not in the table");
+    let is_known = CRASH_POINTS.contains(&name) || REQUEST_CRASH_POINTS.contains(&name);
+    debug_assert!(is_known, "{name} is not in the table");
     if std::env::var("WINDLASS_CRASH_AT").is_ok_and(|wanted| wanted == name) {
         tracing::warn!(point = name, "dying as asked");
         std::process::abort();

@@ -16,6 +16,7 @@ mod grant;
 mod http;
 mod loops;
 mod offer;
+mod once;
 mod payload;
 mod regate;
 mod server;
@@ -25,7 +26,7 @@ mod tell;
 mod world;
 
 pub use config::{Config, Rhythm, credentials_in};
-pub use crash::CRASH_POINTS;
+pub use crash::{CRASH_POINTS, REQUEST_CRASH_POINTS};
 pub use windlass_source::Insecure;
 
 pub use start::{FirstLogin, Running, StartError, start};

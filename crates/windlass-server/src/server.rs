@@ -11,6 +11,7 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
+use crate::once;
 
 /// How long a loop waits after the database failed, before it tries again.
 const RETRY: Duration = Duration::from_secs(2);
@@ -92,7 +93,8 @@ impl Server {
     }
 
     /// Makes a transaction true and wakes everyone who watches events.
-    pub(crate) async fn commit(&self, writing: AccountWriting) -> Result<(), StoreError> {
+    pub(crate) async fn commit(&self, mut writing: AccountWriting) -> Result<(), StoreError> {
+        once::note(&mut writing).await?;
         let committed = writing.commit().await;
         match &committed {
             Ok(_) => self.clear_trouble(WRITING),
@@ -103,6 +105,7 @@ impl Server {
             Err(_) => {}
         }
         committed?;
+        once::committed();
         self.inner.written.send_modify(|count| *count += 1);
         Ok(())
     }

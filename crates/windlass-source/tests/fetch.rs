@@ -18,34 +18,34 @@ fn id(text: &str) -> CommitId {
 fn a_life(remote: &Remote, published: &Path, other: &Remote, work: &WorkTree) {
     let scratch = Scratch::new();
     let first = scratch.fetch(remote).unwrap();
-    assert_eq!((first.movement, first.previous.clone()), (Movement::First, None));
-    assert_eq!(first.commit, id(&work.head()));
+    assert_eq!((first.movement, &first.commit), (Movement::First, &id(&work.head())));
 
     let packs = scratch.packs();
-    let same = scratch.fetch(remote).unwrap();
-    assert_eq!((same.movement, same.previous.as_ref()), (Movement::Unchanged, Some(&first.commit)));
+    let same = scratch.fetch_since(remote, &first.commit).unwrap();
+    assert_eq!((same.movement, &same.commit), (Movement::Unchanged, &first.commit));
     assert_eq!(scratch.packs(), packs, "an unchanged remote sends no pack");
     assert!(same.received_bytes < first.received_bytes, "only the list of references comes");
 
     work.commit("between.yaml", "a: 1\n");
     let next = work.commit("fleet.yaml", "version: 2\n");
     work.push(published, "main");
-    let moved = scratch.fetch(remote).unwrap();
+    let moved = scratch.fetch_since(remote, &first.commit).unwrap();
     assert_eq!((moved.movement, &moved.commit), (Movement::FastForward, &id(&next)));
-    assert_eq!(moved.previous, Some(first.commit));
     let tree = scratch.mirror.tree(&moved.commit, &PathPrefix::default()).unwrap();
     assert_eq!(tree.read("fleet.yaml").unwrap(), b"version: 2\n");
     assert_eq!(tree.read("between.yaml").unwrap(), b"a: 1\n");
 
     work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
     work.push(published, "main");
-    let rewritten = scratch.fetch(remote).unwrap();
-    assert_eq!((rewritten.movement, rewritten.previous), (Movement::Rewritten, Some(moved.commit)));
-    assert_eq!(rewritten.commit, id(&work.head()));
+    let rewritten = scratch.fetch_since(remote, &moved.commit).unwrap();
+    assert_eq!((rewritten.movement, &rewritten.commit), (Movement::Rewritten, &id(&work.head())));
+    let told_again = scratch.fetch_since(remote, &moved.commit).unwrap();
+    assert_eq!(told_again.movement, Movement::Rewritten, "as long as no use was made of it");
+    assert_eq!(scratch.fetch_since(remote, &first.commit).unwrap().movement, Movement::FastForward);
     assert_eq!(scratch.mirror.commit(&rewritten.commit).unwrap().subject, "said otherwise");
 
     let elsewhere = scratch.fetch(other).unwrap();
-    assert_eq!((elsewhere.movement, elsewhere.previous), (Movement::First, None));
+    assert_eq!(elsewhere.movement, Movement::First);
     let back = scratch.fetch(remote).unwrap();
     assert_eq!((back.movement, back.commit), (Movement::First, rewritten.commit));
 }
@@ -209,12 +209,16 @@ fn a_mirror_that_is_fetched_into_often_stays_small() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let bare = work.publish(root.path(), "fleet.git");
     let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
-    scratch.fetch(&remote).unwrap();
-    for version in 0..40 {
+    let mut used = scratch.fetch(&remote).unwrap().commit;
+    for version in 0..80 {
         work.commit("fleet.yaml", &format!("version: {version}\n"));
         work.push(&bare, "main");
-        let fetched = scratch.fetch(&remote).unwrap();
+        let fetched = scratch.fetch_since(&remote, &used).unwrap();
         assert_eq!(fetched.movement, Movement::FastForward, "also right after pruning");
+        // For a long time no use can be made of what is fetched.
+        if version < 40 {
+            used = fetched.commit.clone();
+        }
         let tree = scratch.mirror.tree(&fetched.commit, &PathPrefix::default()).unwrap();
         assert_eq!(tree.read("fleet.yaml").unwrap(), format!("version: {version}\n").into_bytes());
     }
@@ -231,11 +235,27 @@ fn a_rewrite_that_is_too_large_to_follow_is_still_called_one() {
     let bare = work.publish(root.path(), "fleet.git");
     let limits = Limits { objects: 20, ..Limits::default() };
     let (scratch, remote) = (Scratch::new(), Remote { limits, ..Remote::file(&bare) });
-    scratch.fetch(&remote).unwrap();
+    let used = scratch.fetch(&remote).unwrap().commit;
     work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
     work.push(&bare, "main");
-    let fetched = scratch.fetch(&remote).unwrap();
+    let fetched = scratch.fetch_since(&remote, &used).unwrap();
     assert_eq!((fetched.movement, fetched.commit), (Movement::Rewritten, id(&work.head())));
+}
+
+#[test]
+fn a_mirror_that_was_lost_still_tells_how_the_tip_moved() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let bare = work.publish(root.path(), "fleet.git");
+    let remote = Remote::file(&bare);
+    let used = Scratch::new().fetch(&remote).unwrap().commit;
+    assert_eq!(Scratch::new().fetch_since(&remote, &used).unwrap().movement, Movement::Unchanged);
+    work.commit("fleet.yaml", "version: 2\n");
+    work.push(&bare, "main");
+    assert_eq!(Scratch::new().fetch_since(&remote, &used).unwrap().movement, Movement::FastForward);
+    work.git(&["reset", "--quiet", "--hard", "HEAD~2"]);
+    work.commit("fleet.yaml", "version: 3\n");
+    work.push(&bare, "main");
+    assert_eq!(Scratch::new().fetch_since(&remote, &used).unwrap().movement, Movement::Rewritten);
 }
 
 #[test]

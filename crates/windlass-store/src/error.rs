@@ -38,6 +38,9 @@ pub enum StoreError {
         /// The lease.
         name: String,
     },
+    /// A request with the same idempotency key was carried out meanwhile.
+    #[error("a request with the same idempotency key was carried out meanwhile")]
+    Repeated,
     /// The address of the database is not understood.
     #[error("`{url}` is not a database address: {reason}")]
     Address {

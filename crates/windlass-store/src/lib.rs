@@ -43,7 +43,7 @@ pub use proposals::{Approval, Edit, Moved, Placed, Proposal};
 pub use repositories::Repository;
 pub use resources::{NewResource, Resource, ResourceFilter, ResourceHead};
 pub use runs::{Run, RunError, Stage, Trigger};
-pub use settings::{Answer, Throttle};
+pub use settings::{Answer, KeyedRequest, Throttle};
 pub use tokens::Token;
 pub use users::{Member, Session, User};
 pub use verify::Verified;

@@ -7,16 +7,26 @@ use crate::error::StoreError;
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
-/// An answer that was given to a request with an idempotency key.
+/// A request with an idempotency key that changed something or was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedRequest {
+    /// Its digest, to tell a repetition from another request with the same key.
+    pub digest: String,
+    /// What was answered. Without: it is being carried out, or its answer is lost.
+    pub answer: Option<Answer>,
+}
+
+/// What was answered to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The digest of the request, to tell a repetition from another request with the same key.
-    pub request_digest: String,
     /// The HTTP status.
     pub status: i64,
     /// The body.
     pub body: String,
 }
+
+/// The status of a request that has no answer yet: HTTP has none like it.
+const UNANSWERED: i64 = 0;
 
 /// Failed logins for one address or one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +45,14 @@ impl Reading {
         rows.first_mut().map(Row::text).transpose()
     }
 
-    /// The answer given to this key before.
-    pub async fn answer(&mut self, account_id: &str, key: &str) -> Result<Option<Answer>, StoreError> {
+    /// The request that came with this key before.
+    pub async fn request(&mut self, account_id: &str, key: &str) -> Result<Option<KeyedRequest>, StoreError> {
         let sql =
             "SELECT request_digest, status, body FROM answers WHERE account_id = $1 AND idempotency_key = $2";
         let mut rows = self.connection.rows(sql, values![account_id, key]).await?;
-        rows.first_mut()
-            .map(|row| Ok(Answer { request_digest: row.text()?, status: row.number()?, body: row.text()? }))
-            .transpose()
+        let Some(row) = rows.first_mut() else { return Ok(None) };
+        let (digest, answer) = (row.text()?, Answer { status: row.number()?, body: row.text()? });
+        Ok(Some(KeyedRequest { digest, answer: Some(answer).filter(|answer| answer.status != UNANSWERED) }))
     }
 
     /// Failed logins of a subject.
@@ -71,18 +81,42 @@ impl Writing {
         Ok(self.setting(name).await?.unwrap_or_default())
     }
 
-    /// Remembers an answer. False if the key is taken.
-    pub async fn answer_add(
+    /// Notes with the rest of the transaction that a request changes something. False if one with its key did before.
+    pub async fn request_begin(
         &mut self,
         account_id: &str,
         key: &str,
+        digest: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO answers (account_id, idempotency_key, request_digest, status, body, at) \
+                   VALUES ($1, $2, $3, $4, '', $5) ON CONFLICT (account_id, idempotency_key) DO NOTHING";
+        let values = values![account_id, key, digest, UNANSWERED, now];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Remembers what was answered to a request, unless an answer is known already.
+    pub async fn request_answer(
+        &mut self,
+        account_id: &str,
+        key: &str,
+        digest: &str,
         answer: &Answer,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let sql = "INSERT INTO answers (account_id, idempotency_key, request_digest, status, body, at) \
-                   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (account_id, idempotency_key) DO NOTHING";
-        let values = values![account_id, key, &answer.request_digest, answer.status, &answer.body, now];
+                   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (account_id, idempotency_key) \
+                   DO UPDATE SET status = excluded.status, body = excluded.body \
+                   WHERE answers.status = $7 AND answers.request_digest = excluded.request_digest";
+        let values = values![account_id, key, digest, answer.status, &answer.body, now, UNANSWERED];
         Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Forgets a request that was refused, so that it can be tried again.
+    pub async fn request_forget(&mut self, account_id: &str, key: &str) -> Result<(), StoreError> {
+        let sql = "DELETE FROM answers WHERE account_id = $1 AND idempotency_key = $2 AND status = $3";
+        self.connection.execute(sql, values![account_id, key, UNANSWERED]).await?;
+        Ok(())
     }
 
     /// Forgets answers older than a moment.

@@ -10,6 +10,7 @@ use std::net::TcpListener;
 use canned::{Canned, TOKEN, json_answer, me, refusal, with_input};
 use serde_json::{Value, json};
 use support::{stderr, stdout};
+use windlass_testkit::servers::TlsFront;
 
 fn session(must_change_password: bool) -> Value {
     json!({"token": TOKEN, "expires_at": "2026-11-17T00:00:00.000Z", "me": me(must_change_password)})
@@ -186,4 +187,55 @@ fn a_credentials_file_that_is_broken_is_told_without_its_content() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("is not what `windlass login` wrote"));
     assert!(!stderr(&output).contains(TOKEN));
+}
+
+#[test]
+fn a_private_authority_is_trusted_once_it_is_given_and_remembered_with_the_sign_in() {
+    let server = Canned::with(&[
+        ("POST", "/api/v1/auth/login", session(false)),
+        ("GET", "/api/v1/auth/me", me(false)),
+    ]);
+    let Some(front) = TlsFront::start(&server.url) else { return };
+    let (url, ca_file) = (front.url(), front.ca_file());
+    let login = |more: &[&str]| {
+        let arguments = [&["login", &url, "--email", "ann@example.org", "--password-stdin"], more].concat();
+        with_input(server.stranger(&arguments), "correct horse\n")
+    };
+    let output = login(&[]);
+    assert_eq!(output.status.code(), Some(69));
+    let told = stderr(&output);
+    assert!(told.contains("certificate") && told.contains("--ca-file") && told.contains("WINDLASS_CA_FILE"));
+    assert!(server.requests().is_empty(), "no password is told to a server nobody vouches for");
+
+    let output = login(&["--ca-file", ca_file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let output = server.stranger(&["whoami"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+
+    // Scripts sign nobody in.
+    fs::remove_file(server.credentials()).unwrap();
+    let script = |arguments: &[&str]| {
+        let mut command = server.stranger(arguments);
+        command.env("WINDLASS_SERVER", &url).env("WINDLASS_TOKEN", TOKEN);
+        command
+    };
+    assert_eq!(script(&["whoami"]).output().unwrap().status.code(), Some(69));
+    let output = script(&["whoami"]).env("WINDLASS_CA_FILE", &ca_file).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn a_ca_file_that_is_none_is_told() {
+    let server = Canned::with(&[]);
+    let missing = server
+        .stranger(&["status"])
+        .env("WINDLASS_SERVER", &server.url)
+        .env("WINDLASS_CA_FILE", "no.pem")
+        .output();
+    let told = stderr(&missing.unwrap());
+    assert!(told.contains("could not read the CA file no.pem") && told.contains("--ca-file"), "{told}");
+    let text = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let wrong = login(&server, &["--ca-file", text], "correct horse\n");
+    assert_eq!(wrong.status.code(), Some(64));
+    assert!(stderr(&wrong).contains("holds no certificate"), "{}", stderr(&wrong));
 }

@@ -15,6 +15,35 @@ fn proposals(all: &[Value]) -> Value {
 const PROPOSALS: &str = "/api/v1/system/proposals";
 
 #[test]
+fn proposals_are_listed_in_the_order_of_the_plan_and_short_enough_for_a_terminal() {
+    let placed = |end: &str, run: &str, position: usize| {
+        let mut proposal = proposal(end, "pending_approval");
+        proposal["run_id"] = id(run).into();
+        proposal["position"] = position.into();
+        proposal["blocked_by"] = json!(["node edge-base is not there", "a window", "the kill switch", "x"]);
+        proposal
+    };
+    // As the server has them: newest first.
+    let all =
+        [placed("bbb2", "5", 2), placed("bbb1", "5", 1), placed("aaa2", "4", 2), placed("aaa1", "4", 1)];
+    let server = Canned::with(&[("GET", PROPOSALS, proposals(&all))]);
+    let output = server.command(&["proposal", "list", "--status", "pending"]).env("COLUMNS", "100").output();
+    let told = stdout(&output.unwrap());
+    let places: Vec<usize> = ["edge-bbb1", "edge-bbb2", "edge-aaa1", "edge-aaa2"]
+        .map(|name| told.find(name).unwrap_or_else(|| panic!("{name} in {told}")))
+        .to_vec();
+    assert!(places.is_sorted(), "{told}");
+    assert!(told.contains(" pending ") && !told.contains("pending_approval"), "{told}");
+    assert!(told.contains("+3") && !told.contains("kill switch"), "{told}");
+    let asked = &server.requests()[0].path;
+    assert!(asked.contains("status=pending_approval"), "{asked}");
+
+    let output = server.run(&["proposal", "list", "-o", "json"]);
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(printed["proposals"], json!(all), "programs get what the server said, in its order");
+}
+
+#[test]
 fn what_the_server_refuses_is_told_with_every_detail() {
     let server = Canned::start(|_| {
         json_answer(

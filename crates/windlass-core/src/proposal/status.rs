@@ -39,7 +39,7 @@ statuses! {
     Superseded "superseded",
     /// The difference is gone.
     Withdrawn "withdrawn",
-    /// Nobody decided in time.
+    /// Nobody decided in time, or what was approved could not be applied in time.
     Expired "expired",
     /// It was approved, and then someone made the very change by hand.
     AppliedManually "applied_manually",

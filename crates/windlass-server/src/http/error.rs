@@ -65,6 +65,12 @@ impl HttpError {
         HttpError::new(StatusCode::FORBIDDEN, "forbidden", message, help)
     }
 
+    /// The same request, with the same idempotency key, is being carried out.
+    pub(crate) fn under_way() -> HttpError {
+        let help = "wait for its answer, or use another key";
+        HttpError::conflict("idempotency-under-way", "a request with this key is under way", help)
+    }
+
     /// Someone else changed it since the version the caller named.
     pub(crate) fn precondition() -> HttpError {
         let help = "read it again and decide anew";
@@ -164,6 +170,7 @@ impl From<StoreError> for HttpError {
                 HttpError::conflict("taken", "the name is taken, or something still needs it", "")
             }
             StoreError::NoAccount { .. } => HttpError::not_found(),
+            StoreError::Repeated => HttpError::under_way(),
             StoreError::DiskFull(_) | StoreError::ReadOnly(_) => {
                 tracing::error!(%error, "the database cannot be written");
                 let status = StatusCode::SERVICE_UNAVAILABLE;

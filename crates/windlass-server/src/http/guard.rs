@@ -11,7 +11,7 @@ use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
-use windlass_api::endpoint::{Access, endpoints};
+use windlass_api::endpoint::{Access, Operation, endpoints};
 use windlass_store::{AuditEntry, Outcome, new_id};
 
 use super::error::{HttpError, Told, worded};
@@ -22,12 +22,22 @@ use crate::server::Server;
 use crate::tell;
 
 /// Who may use which route.
-static ACCESS: LazyLock<BTreeMap<(&'static str, String), Access>> = LazyLock::new(|| {
+static RULES: LazyLock<BTreeMap<(&'static str, String), Rule>> = LazyLock::new(|| {
     endpoints()
         .into_iter()
-        .map(|endpoint| ((endpoint.method.as_str(), endpoint.path), endpoint.access))
+        .map(|endpoint| {
+            let rule = Rule { access: endpoint.access, operation: endpoint.operation };
+            ((endpoint.method.as_str(), endpoint.path), rule)
+        })
         .collect()
 });
+
+/// What the endpoint table says about a route.
+#[derive(Clone, Copy)]
+struct Rule {
+    access: Access,
+    operation: Operation,
+}
 
 /// The methods that are counted by name.
 const KNOWN_METHODS: [Method; 7] =
@@ -134,15 +144,15 @@ pub(super) async fn authorize(State(server): State<Server>, mut request: Request
     // HEAD is answered as GET is, and may no more.
     let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
     let method = ["GET", "POST", "PUT", "PATCH", "DELETE"].into_iter().find(|known| *known == method);
-    let access = method.and_then(|method| ACCESS.get(&(method, route.clone())).copied());
+    let rule = method.and_then(|method| RULES.get(&(method, route.clone())).copied());
     let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let mut who = String::new();
     let asked = Asked::of(&request, &request_id);
-    let checked = match access {
+    let checked = match rule {
         // A route that is not in the table is nobody's.
         None => Err(HttpError::not_found()),
-        Some(Access::Public) => Ok(None),
-        Some(access) => check(&server, &asked, access).await.map(Some),
+        Some(Rule { access: Access::Public, .. }) => Ok(None),
+        Some(rule) => check(&server, &asked, rule).await.map(Some),
     };
     let mut response = match checked {
         Ok(_) if has_nul(&request) => {
@@ -197,10 +207,10 @@ impl Asked {
     }
 }
 
-async fn check(server: &Server, asked: &Asked, access: Access) -> Result<Identity, HttpError> {
+async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, HttpError> {
     let (address, request_id) = (asked.address.clone(), asked.request_id.clone());
     let identity = identify(server, asked.authorization.as_deref(), address, request_id).await?;
-    if let Some(error) = refusal_of(&identity, access, &asked.path) {
+    if let Some(error) = refusal_of(&identity, rule, &asked.path) {
         if asked.changes_something() {
             record_refusal(server, &identity, asked, error.status()).await?;
         }
@@ -212,7 +222,7 @@ async fn check(server: &Server, asked: &Asked, access: Access) -> Result<Identit
 /// What someone with a one-time password may still do.
 const BEFORE_OWN_PASSWORD: &[&str] = &["/api/v1/auth/password", "/api/v1/auth/me", "/api/v1/auth/logout"];
 
-fn refusal_of(identity: &Identity, access: Access, path: &str) -> Option<HttpError> {
+fn refusal_of(identity: &Identity, rule: Rule, path: &str) -> Option<HttpError> {
     if identity.must_change_password && !BEFORE_OWN_PASSWORD.contains(&path) {
         let help = "POST /api/v1/auth/password, or `windlass login`";
         return Some(HttpError::new(
@@ -222,7 +232,11 @@ fn refusal_of(identity: &Identity, access: Access, path: &str) -> Option<HttpErr
             help,
         ));
     }
-    match access {
+    if let (Some(what), Some(_)) = (rule.operation.only_for_people(), &identity.token) {
+        let message = format!("a token cannot {what}: sign in as a person");
+        return Some(HttpError::forbidden(message, "`windlass login`, or POST /api/v1/auth/login"));
+    }
+    match rule.access {
         Access::Public | Access::SignedIn => None,
         Access::Needs(permission) if identity.permissions.contains(&permission) => None,
         Access::Needs(permission) => Some(HttpError::forbidden(

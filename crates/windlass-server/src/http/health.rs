@@ -24,27 +24,22 @@ pub(super) async fn health() -> Answer {
     ok(&json!({"status": "alive"}))
 }
 
+/// Anyone may ask this: which part is not ready is told, and why is for the log.
 pub(super) async fn ready(State(server): State<Server>) -> Answer {
-    let mut faults: Vec<String> =
-        server.troubles().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect();
+    let mut parts: Vec<&'static str> = server.troubles().keys().copied().collect();
     if let Err(error) = ask_database(&server).await {
-        faults.push(error.to_string());
+        tracing::error!(%error, "the database does not answer");
+        parts.push("database");
     }
     if server.is_stopping() {
-        faults.push("the server is stopping".to_owned());
+        parts.push("server, which is stopping");
     }
-    match faults.is_empty() {
-        true => ok(&json!({"status": "ready"})),
-        false => {
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            Err(HttpError::new(
-                status,
-                "not-ready",
-                faults.join("; "),
-                "it goes on by itself once this is mended",
-            ))
-        }
+    if parts.is_empty() {
+        return ok(&json!({"status": "ready"}));
     }
+    let message = format!("not ready: {}", parts.join(", "));
+    let help = "the server's log says why; it goes on by itself once this is mended";
+    Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", message, help))
 }
 
 async fn ask_database(server: &Server) -> Result<(), windlass_store::StoreError> {

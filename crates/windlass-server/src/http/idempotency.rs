@@ -1,4 +1,5 @@
-//! `Idempotency-Key`: a POST that is sent again with the same key is answered again and not done again.
+//! `Idempotency-Key`: a POST that is sent again with the same key is answered again and not done again, whatever happened
+//! to the server or the connection in between.
 
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -9,12 +10,14 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use windlass_core::digest::Digest;
-use windlass_store::Answer;
+use windlass_store::{Answer, KeyedRequest};
 
 use super::body::read_whole;
 use super::error::HttpError;
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::crash::crash_point;
+use crate::once::Once;
 use crate::server::Server;
 
 /// Where the answer holds a secret that is shown once and stored nowhere.
@@ -60,50 +63,96 @@ async fn answer(
 ) -> Result<Response, HttpError> {
     let held = (identity.account_id.clone(), key.clone());
     if !under_way().insert(held.clone()) {
-        let help = "wait for its answer, or use another key";
-        return Err(HttpError::conflict(
-            "idempotency-under-way",
-            "a request with this key is under way",
-            help,
-        ));
+        return Err(HttpError::under_way());
     }
-    let _held = Held(held);
+    let held = Held(held);
     let (parts, body) = request.into_parts();
     let bytes = read_whole(body).await?;
     let path = parts.uri.to_string();
     let digest = Digest::of_parts([identity.user_id.as_bytes(), path.as_bytes(), &bytes]).to_string();
-    let known = server.store().read().await?.answer(&identity.account_id, &key).await?;
+    let known = server.store().read().await?.request(&identity.account_id, &key).await?;
     if let Some(known) = known {
-        return match known.request_digest == digest {
-            true if SHOWN_ONCE.contains(&path.as_str()) => {
-                let message = "this was done, and its answer held a secret that is shown once";
-                Err(HttpError::conflict("idempotency-shown-once", message, "take it back and make another"))
-            }
-            true => Ok(replay(known)),
-            false => {
-                let message = "this Idempotency-Key was used for another request";
-                Err(HttpError::unprocessable("idempotency-reused", message, "use a new key for each request"))
-            }
+        return again(known, &digest, &path);
+    }
+    let work = Work { server: server.clone(), account_id: identity.account_id.clone(), key, digest, path };
+    let request = Request::from_parts(parts, Body::from(bytes));
+    // Brought to its end even if whoever asked goes away: they will ask again, and must find an answer.
+    let task = tokio::spawn(async move {
+        let _held = held;
+        work.carry_out(request, next).await
+    });
+    task.await.unwrap_or_else(|ended| match ended.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(_) => Err(lost()),
+    })
+}
+
+/// What to say to a request whose key is known.
+fn again(known: KeyedRequest, digest: &str, path: &str) -> Result<Response, HttpError> {
+    if known.digest != digest {
+        let message = "this Idempotency-Key was used for another request";
+        let help = "use a new key for each request";
+        return Err(HttpError::unprocessable("idempotency-reused", message, help));
+    }
+    match known.answer {
+        None => Err(lost()),
+        Some(_) if SHOWN_ONCE.contains(&path) => {
+            let message = "this was done, and its answer held a secret that is shown once";
+            Err(HttpError::conflict("idempotency-shown-once", message, "take it back and make another"))
+        }
+        Some(answer) => Ok(replay(answer)),
+    }
+}
+
+/// The server died, or stopped, before it could answer; or another replica is about to.
+fn lost() -> HttpError {
+    let message = "a request with this key was carried out, at least in part, and its answer is not known";
+    let help = "look at what is there; for what is missing, ask again with a new key";
+    HttpError::conflict("request-in-doubt", message, help)
+}
+
+/// A request that nobody carried out yet.
+struct Work {
+    server: Server,
+    account_id: String,
+    key: String,
+    digest: String,
+    path: String,
+}
+
+impl Work {
+    async fn carry_out(self, request: Request, next: Next) -> Result<Response, HttpError> {
+        let once = Once::new(&self.account_id, &self.key, &self.digest);
+        let response = once.carry_out(next.run(request)).await;
+        crash_point("request.done");
+        let status = response.status();
+        if status.is_success() {
+            return self.remember(response).await;
+        }
+        // What was refused can be tried again. Whether what failed did its work, nobody knows.
+        if status.is_client_error() && once.has_changed_something() {
+            let mut writing = self.server.store().write().await?;
+            writing.request_forget(&self.account_id, &self.key).await?;
+            writing.commit().await?;
+        }
+        Ok(response)
+    }
+
+    /// Keeps an answer for those who ask again.
+    async fn remember(self, response: Response) -> Result<Response, HttpError> {
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| lost())?;
+        // Secrets that are shown once are not kept: such an answer cannot be given again.
+        let body = match SHOWN_ONCE.contains(&self.path.as_str()) {
+            true => String::new(),
+            false => String::from_utf8_lossy(&bytes).into_owned(),
         };
+        let kept = Answer { status: i64::from(parts.status.as_u16()), body };
+        let mut writing = self.server.store().write().await?;
+        writing.request_answer(&self.account_id, &self.key, &self.digest, &kept, now()).await?;
+        writing.commit().await?;
+        Ok(Response::from_parts(parts, Body::from(bytes)))
     }
-    let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
-    if !response.status().is_success() {
-        return Ok(response);
-    }
-    let (parts, body) = response.into_parts();
-    let broken =
-        |_| HttpError::conflict("internal", "it was done, but its answer is lost", "look at what is there");
-    let bytes = to_bytes(body, usize::MAX).await.map_err(broken)?;
-    // Secrets that are shown once are not kept: such an answer cannot be given again.
-    let body = match SHOWN_ONCE.contains(&path.as_str()) {
-        true => String::new(),
-        false => String::from_utf8_lossy(&bytes).into_owned(),
-    };
-    let kept = Answer { request_digest: digest, status: i64::from(parts.status.as_u16()), body };
-    let mut writing = server.store().write().await?;
-    writing.answer_add(&identity.account_id, &key, &kept, now()).await?;
-    writing.commit().await?;
-    Ok(Response::from_parts(parts, Body::from(bytes)))
 }
 
 fn replay(answer: Answer) -> Response {

@@ -7,7 +7,7 @@ use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, Moved, StoreError};
 
-use super::{Pause, pause};
+use super::every;
 use crate::clock::now;
 use crate::server::Server;
 use crate::{apply, tell};
@@ -25,23 +25,13 @@ const ANSWERS_KEPT: Duration = DAY;
 
 /// Works until the server stops.
 pub(super) async fn run_loop(server: Server) {
-    while !server.is_stopping() {
-        let pause_for = match turn(&server, now()).await {
-            Ok(()) => {
-                server.clear_trouble("housekeeping");
-                // A short life is over when it says so, not when the next cleaning comes round.
-                let rhythm = &server.config().rhythm;
-                rhythm.housekeeping.min(rhythm.proposal_lifetime)
-            }
-            Err(error) => server.report_trouble("housekeeping", &error),
-        };
-        if pause(&server, &server.nudges().housekeeping, pause_for).await == Pause::Stopping {
-            break;
-        }
-    }
+    // A short life is over when it says so, not when the next cleaning comes round.
+    let rhythm = server.config().rhythm.housekeeping.min(server.config().rhythm.proposal_lifetime);
+    every(&server, "housekeeping", &server.nudges().housekeeping, rhythm, turn).await;
 }
 
-async fn turn(server: &Server, now: Timestamp) -> Result<(), StoreError> {
+async fn turn(server: &Server) -> Result<(), StoreError> {
+    let now = now();
     server.retry_writing(now).await?;
     expire(server, now).await?;
     let mut writing = server.store().write().await?;
@@ -66,11 +56,11 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
         if !Status::Expired.may_follow(proposal.status) {
             continue;
         }
-        let reason = "nobody decided in time; the next sync offers it again";
+        let reason = why_expired(proposal.status, &proposal.blocked_by);
         let moved = Moved {
             from: proposal.status,
             to: Status::Expired,
-            reason: Some(reason),
+            reason: Some(&reason),
             decided_by: None,
             until_change: false,
             at: now,
@@ -81,7 +71,7 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
                 &proposal.run_id,
                 Status::Expired,
                 "windlass",
-                Some(reason),
+                Some(&reason),
                 now,
             );
             writing.event(event);
@@ -92,4 +82,16 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// Why time ran out: because nobody decided, or because something stayed in the way of what was approved.
+fn why_expired(status: Status, blocked_by: &[String]) -> String {
+    let why = match (status, blocked_by) {
+        (Status::Approved, []) => "it was approved but could not be applied in time".to_owned(),
+        (Status::Approved, reasons) => {
+            format!("it was approved but could not be applied in time: {}", reasons.join("; "))
+        }
+        _ => "nobody decided in time".to_owned(),
+    };
+    format!("{why}; the next sync offers it again")
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use windlass_store::StoreError;
 
 use crate::server::Server;
 
@@ -28,6 +29,29 @@ pub(crate) async fn pause(server: &Server, nudge: &Notify, length: Duration) -> 
         () = nudge.notified() => Pause::Over,
         () = tokio::time::sleep(length) => Pause::Over,
         _ = stopping.changed() => Pause::Stopping,
+    }
+}
+
+/// Takes turns until the server stops: after a nudge, or when it is time again, or soon after the database failed.
+/// `part` is what is in trouble when a turn fails. Running a turn twice must change nothing.
+pub(crate) async fn every(
+    server: &Server,
+    part: &'static str,
+    nudge: &Notify,
+    rhythm: Duration,
+    mut turn: impl AsyncFnMut(&Server) -> Result<(), StoreError>,
+) {
+    while !server.is_stopping() {
+        let pause_for = match turn(server).await {
+            Ok(()) => {
+                server.clear_trouble(part);
+                rhythm
+            }
+            Err(error) => server.report_trouble(part, &error),
+        };
+        if pause(server, nudge, pause_for).await == Pause::Stopping {
+            break;
+        }
     }
 }
 

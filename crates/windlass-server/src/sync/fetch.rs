@@ -3,8 +3,8 @@
 use windlass_core::redacted::Redacted;
 use windlass_secrets::{Credentials, Fields, SecretError};
 use windlass_source::{
-    Branch, Credential, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, PathPrefix, RemoteUrl,
-    Scheme, Signers,
+    Branch, CommitId, Credential, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, PathPrefix,
+    RemoteUrl, Scheme, Signers,
 };
 use windlass_store::{Repository, RunError};
 
@@ -20,6 +20,8 @@ pub(crate) struct FetchPlan {
     pub(crate) host_keys: Option<HostKeys>,
     pub(crate) signers: Option<Signers>,
     pub(crate) ca_pem: Option<String>,
+    /// The commit of the last good run.
+    pub(crate) since: Option<CommitId>,
     pub(crate) limits: Limits,
 }
 
@@ -64,6 +66,7 @@ impl FetchPlan {
             host_keys,
             signers,
             ca_pem: repository.ca_pem.clone(),
+            since: repository.good_commit.as_deref().and_then(CommitId::parse),
             limits,
         })
     }
@@ -85,6 +88,7 @@ impl FetchPlan {
             credential: &self.credential,
             host_keys: self.host_keys.as_ref(),
             extra_ca_pem: self.ca_pem.as_deref(),
+            since: self.since.as_ref(),
             limits: self.limits,
             interrupt: server.interrupt(),
         }

@@ -151,8 +151,7 @@ async fn gather(
         }
     }
     save::stage(server, run, Stage::Comparing).await?;
-    let is_known = repository.good_commit.as_deref() == Some(brought.fetched.commit.as_str());
-    if is_known && brought.fetched.movement == Movement::Unchanged {
+    if brought.fetched.movement == Movement::Unchanged {
         return stored(server, run, repository).await;
     }
     let mut reading = server.store().read().await?;

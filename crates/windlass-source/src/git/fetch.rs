@@ -1,8 +1,9 @@
 //! Remote → mirror: the tip of one branch, and how it moved.
 //!
 //! The first fetch takes the tip alone. Later ones stop after the list of references if the tip is the one that is
-//! held, and otherwise take what lies between. That is also what tells a fast-forward from a rewrite: the commit that
-//! was held is looked for among the ancestors of the new one. A rewrite can make a server send much more than a
+//! held, and otherwise take what lies between. How the tip moved is told from the commit that the caller last made use
+//! of, not from the one that was fetched last: whoever dies between fetching and using it must be told the same again.
+//! That commit is looked for among the ancestors of the new one. A rewrite can make a server send much more than a
 //! fast-forward; if it is more than the limits allow, the tip alone is taken and the move is called a rewrite, because
 //! the old commit was not found in the new one's history.
 
@@ -18,11 +19,11 @@ use super::commit::CommitId;
 use super::connect::Line;
 use super::error::{Attempt, FetchError, Problem, chain, of_gix, of_io};
 use super::limits::{Bounds, Limits, watched};
-use super::mirror::{Held, Mirror, MirrorError, TIP};
+use super::mirror::{Held, Mirror, TIP};
 use super::progress::ObjectCount;
 use crate::remote::{Branch, Credential, HostKeys, RemoteUrl};
 
-/// How far back a mirror that was damaged looks for the commit it held before.
+/// How far back a mirror that was damaged or lost looks for the commit that was last made use of.
 const RECENT: NonZeroU32 = NonZeroU32::new(50).expect("not zero");
 /// gix wants an address for its messages; it never connects to it, because it is handed an open line.
 const PLACEHOLDER: &str = "https://remote.invalid/";
@@ -40,16 +41,18 @@ pub struct FetchOptions<'a> {
     pub host_keys: Option<&'a HostKeys>,
     /// Certificates in PEM that are trusted in addition to the system's.
     pub extra_ca_pem: Option<&'a str>,
+    /// The commit of this remote and branch that was last made use of, to tell how the tip moved since.
+    pub since: Option<&'a CommitId>,
     /// What it may cost.
     pub limits: Limits,
     /// Set by the caller to stop early.
     pub interrupt: &'a AtomicBool,
 }
 
-/// How the tip moved.
+/// How the tip moved since a commit of it was last made use of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movement {
-    /// Nothing was held before, or it was from another remote or branch.
+    /// None ever was.
     First,
     /// It did not.
     Unchanged,
@@ -64,9 +67,7 @@ pub enum Movement {
 pub struct Fetched {
     /// The branch's tip.
     pub commit: CommitId,
-    /// The tip before, if it was of the same remote and branch.
-    pub previous: Option<CommitId>,
-    /// How one came from the other.
+    /// How it moved since [`FetchOptions::since`].
     pub movement: Movement,
     /// Host keys that were learned because none was pinned. The caller keeps them.
     pub new_host_keys: Option<HostKeys>,
@@ -117,60 +118,55 @@ impl Mirror {
     }
 
     fn fetch_since(&self, held: Option<Held>, options: &FetchOptions<'_>) -> Result<Fetched, Problem> {
-        let local = |error: MirrorError| Problem::Local { reason: chain(&error) };
         self.sweep().map_err(|error| of_io("clearing away an earlier fetch", &error))?;
         let origin = format!("{}\n{}\n", options.url, options.branch);
-        let Some(held) = held else {
-            if self.open().is_err() || self.has_tip() {
-                self.recreate().map_err(local)?;
+        let received = match held {
+            None => self.receive_anew(options)?,
+            Some(held) if held.origin != origin => self.receive(Reach::Tip, held.commit.object(), options)?,
+            Some(held) => {
+                let held = self.prune(held, options)?;
+                self.receive_since(&held, options)?
             }
-            let received = self.receive(Reach::Tip, None, options)?;
-            return self.first(received, &origin);
         };
-        self.prune(&held.commit, options.limits)?;
-        if held.origin != origin {
-            let received = self.receive(Reach::Tip, held.commit.object(), options)?;
-            return self.first(received, &origin);
+        // Also after a mirror was made anew, which has forgotten it.
+        self.write_origin(&origin).map_err(|error| of_io("writing to the mirror", &error))?;
+        Ok(Fetched {
+            commit: CommitId::of(&received.tip),
+            movement: self.movement(options.since, received.tip)?,
+            new_host_keys: received.learned,
+            received_bytes: received.bytes,
+        })
+    }
+
+    /// Fetches into a mirror that holds nothing of use.
+    fn receive_anew(&self, options: &FetchOptions<'_>) -> Result<Received, Problem> {
+        if self.open().is_err() || self.has_tip() {
+            self.recreate().map_err(|error| Problem::Local { reason: chain(&error) })?;
         }
+        let reach = if options.since.is_some() { Reach::Recent } else { Reach::Tip };
+        match self.receive(reach, None, options) {
+            Err(Problem::TooLarge { .. }) if reach != Reach::Tip => self.receive(Reach::Tip, None, options),
+            other => other,
+        }
+    }
+
+    /// Fetches what is new since what is held.
+    fn receive_since(&self, held: &Held, options: &FetchOptions<'_>) -> Result<Received, Problem> {
         let old = held.commit.object();
-        let received = match self.receive(Reach::SinceHeld, old, options) {
-            Err(Problem::TooLarge { .. }) => self.receive(Reach::Tip, old, options)?,
+        match self.receive(Reach::SinceHeld, old, options) {
+            Err(Problem::TooLarge { .. }) => self.receive(Reach::Tip, old, options),
             // A server that answers nonsense does so again; a mirror that is damaged inside is healed by this.
             Err(Problem::Protocol { .. }) if self.is_damaged() => {
-                self.recreate().map_err(local)?;
-                self.receive(Reach::Recent, None, options)?
+                self.recreate().map_err(|error| Problem::Local { reason: chain(&error) })?;
+                self.receive(Reach::Recent, None, options)
             }
-            other => other?,
-        };
-        self.settle(&held, received)
+            other => other,
+        }
     }
 
-    fn first(&self, received: Received, origin: &str) -> Result<Fetched, Problem> {
-        self.write_origin(origin).map_err(|error| of_io("writing to the mirror", &error))?;
-        Ok(Fetched {
-            commit: CommitId::of(&received.tip),
-            previous: None,
-            movement: Movement::First,
-            new_host_keys: received.learned,
-            received_bytes: received.bytes,
-        })
-    }
-
-    fn settle(&self, held: &Held, received: Received) -> Result<Fetched, Problem> {
-        // A mirror that was made anew has forgotten it.
-        self.write_origin(&held.origin).map_err(|error| of_io("writing to the mirror", &error))?;
-        let movement = self.movement(held, received.tip)?;
-        Ok(Fetched {
-            commit: CommitId::of(&received.tip),
-            previous: Some(held.commit.clone()),
-            movement,
-            new_host_keys: received.learned,
-            received_bytes: received.bytes,
-        })
-    }
-
-    fn movement(&self, held: &Held, tip: gix::ObjectId) -> Result<Movement, Problem> {
-        let old = held.commit.object();
+    fn movement(&self, since: Option<&CommitId>, tip: gix::ObjectId) -> Result<Movement, Problem> {
+        let Some(since) = since else { return Ok(Movement::First) };
+        let old = since.object();
         if old == Some(tip) {
             return Ok(Movement::Unchanged);
         }

@@ -1,7 +1,8 @@
 //! Keeping a mirror small: nothing of a fetch that broke off stays, and history that nobody will ask for goes.
 //!
-//! Every fetch adds a pack. When they are many or large, the objects of the tip (and of pushed branches) are written once more by themselves and
-//! the packs are thrown away. In between everything is there twice, so a crash loses nothing.
+//! Every fetch adds a pack. When they are many or large, the objects of one commit (and of pushed branches) are written
+//! once more by themselves and the packs are thrown away. In between everything is there twice, so a crash loses nothing.
+//! The commit is the one that was last made use of, so that the next fetch brings what lies between it and the tip.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,11 +10,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use gix::objs::{FindExt as _, Write as _};
+use gix::refs::transaction::PreviousValue;
 
 use super::commit::CommitId;
 use super::error::{Problem, of_io};
-use super::limits::Limits;
-use super::mirror::{Mirror, PUSHED, TIP, absent_is_fine};
+use super::fetch::FetchOptions;
+use super::mirror::{Held, Mirror, PUSHED, TIP, absent_is_fine};
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -62,22 +64,28 @@ impl Mirror {
         walk().is_none()
     }
 
-    /// Reduces the mirror to its tip if it has grown too far.
-    pub(super) fn prune(&self, tip: &CommitId, limits: Limits) -> Result<(), Problem> {
+    /// Reduces the mirror to one commit if it has grown too far. Returns what it holds then.
+    pub(super) fn prune(&self, held: Held, options: &FetchOptions<'_>) -> Result<Held, Problem> {
         let local = |error: io::Error| of_io("pruning the mirror", &error);
         let packs = files_in(&self.directory().join("objects/pack")).map_err(local)?;
         let bytes: u64 = packs.iter().filter_map(|path| fs::metadata(path).ok()).map(|data| data.len()).sum();
-        if packs.len() <= MAX_PACKS * 2 && bytes <= limits.bytes.saturating_mul(2) {
-            return Ok(());
+        if packs.len() <= MAX_PACKS * 2 && bytes <= options.limits.bytes.saturating_mul(2) {
+            return Ok(held);
         }
-        self.keep_only(tip).map_err(|error| Problem::Local { reason: format!("pruning the mirror: {error}") })
+        let used = options.since.filter(|since| self.commit(since).is_ok());
+        let kept = Held { commit: used.unwrap_or(&held.commit).clone(), ..held };
+        self.keep_only(&kept.commit)
+            .map_err(|error| Problem::Local { reason: format!("pruning the mirror: {error}") })?;
+        Ok(kept)
     }
 
     /// Leaves nothing but one commit and those that were pushed, with their files.
     fn keep_only(&self, tip: &CommitId) -> Result<(), Cause> {
         let repository = self.open()?;
+        let tip = tip.object().ok_or("not an id")?;
+        repository.reference(TIP, tip, PreviousValue::Any, "pruned")?;
         let mut commits = pushed_commits(&repository)?;
-        commits.insert(tip.object().ok_or("not an id")?);
+        commits.insert(tip);
         let objects = self.directory().join("objects");
         let loose = gix::odb::loose::Store::at(objects.clone(), repository.object_hash());
         let mut kept = BTreeSet::new();

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 use windlass_core::redacted::Redacted;
 use windlass_source::{
-    Branch, Credential, FetchError, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, RemoteUrl,
+    Branch, CommitId, Credential, FetchError, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror,
+    RemoteUrl,
 };
 use windlass_testkit::servers::{GitHttps, GitSsh};
 
@@ -63,6 +64,7 @@ impl Remote {
             credential: &self.credential,
             host_keys: self.host_keys.as_ref(),
             extra_ca_pem: self.ca.as_deref(),
+            since: None,
             limits: self.limits,
             interrupt: &NEVER,
         }
@@ -92,6 +94,11 @@ impl Scratch {
 
     pub fn fetch(&self, remote: &Remote) -> Result<Fetched, FetchError> {
         self.mirror.fetch(&remote.options())
+    }
+
+    /// The same by someone who made use of a commit before.
+    pub fn fetch_since(&self, remote: &Remote, since: &CommitId) -> Result<Fetched, FetchError> {
+        self.mirror.fetch(&FetchOptions { since: Some(since), ..remote.options() })
     }
 
     /// The packs of the mirror.

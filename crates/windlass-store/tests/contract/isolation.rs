@@ -1,9 +1,7 @@
 //! Nothing of an account is seen from another.
 
 use windlass_core::resource::Kind;
-use windlass_store::{
-    Answer, EventFilter, EventOrder, ProposalFilter, ResourceFilter, Token, Verified, new_id,
-};
+use windlass_store::{EventFilter, EventOrder, ProposalFilter, ResourceFilter, Token, Verified, new_id};
 
 use crate::world::{World, at, node_key, on_both};
 
@@ -39,8 +37,7 @@ async fn full(world: &World) -> Full {
         revoked_at: None,
     };
     writing.token_add(&token, "hash").await.unwrap();
-    let answer = Answer { request_digest: String::new(), status: 200, body: String::new() };
-    writing.answer_add(&account, "key", &answer, at(1)).await.unwrap();
+    writing.request_begin(&account, "key", "", at(1)).await.unwrap();
     writing.commit().await.unwrap();
     let mut reading = world.store.read().await.unwrap();
     let resource = reading.resource(&account, &node_key("edge")).await.unwrap().unwrap().id;
@@ -83,7 +80,7 @@ async fn seen_from(world: &World, account: &str, full: &Full) -> Vec<usize> {
         reading.members(account).await.unwrap().len(),
         usize::from(reading.member(account, "ada@example.com").await.unwrap().is_some()),
         reading.tokens(account).await.unwrap().len(),
-        usize::from(reading.answer(account, "key").await.unwrap().is_some()),
+        usize::from(reading.request(account, "key").await.unwrap().is_some()),
         match reading.audit_verify(account).await.unwrap() {
             Verified::Intact { entries, .. } => usize::try_from(entries).unwrap(),
             Verified::Broken { .. } => 99,

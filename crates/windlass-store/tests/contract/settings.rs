@@ -1,6 +1,6 @@
 //! Settings, answers to repeated requests, failed logins.
 
-use windlass_store::{Answer, Throttle};
+use windlass_store::{Answer, KeyedRequest, Throttle};
 
 use crate::world::{at, on_both};
 
@@ -20,19 +20,29 @@ fn a_setting_is_put_and_a_default_never_replaces_it() {
 }
 
 #[test]
-fn an_answer_is_remembered_once_for_each_account_and_forgotten_in_time() {
+fn a_request_is_noted_once_for_each_account_answered_once_and_forgotten_in_time() {
     on_both(|world| async move {
-        let answer = Answer { request_digest: "d".to_owned(), status: 201, body: "{}".to_owned() };
-        let other = Answer { status: 500, ..answer.clone() };
+        let answer = Answer { status: 201, body: "{}".to_owned() };
+        let other = Answer { status: 200, ..answer.clone() };
+        let known =
+            |answer: Option<&Answer>| Some(KeyedRequest { digest: "d".to_owned(), answer: answer.cloned() });
         let mut writing = world.store.write().await.unwrap();
-        assert!(writing.answer_add("acme", "k", &answer, at(10)).await.unwrap());
-        assert!(!writing.answer_add("acme", "k", &other, at(11)).await.unwrap());
-        assert!(writing.answer_add("zeta", "k", &other, at(20)).await.unwrap());
-        assert_eq!(writing.answer("acme", "k").await.unwrap(), Some(answer));
-        assert_eq!(writing.answer("zeta", "k").await.unwrap(), Some(other));
-        assert_eq!(writing.answer("zeta", "l").await.unwrap(), None);
+        assert!(writing.request_begin("acme", "k", "d", at(10)).await.unwrap());
+        assert!(!writing.request_begin("acme", "k", "d", at(11)).await.unwrap());
+        assert_eq!(writing.request("acme", "k").await.unwrap(), known(None));
+        assert!(!writing.request_answer("acme", "k", "another", &answer, at(12)).await.unwrap());
+        assert!(writing.request_answer("acme", "k", "d", &answer, at(12)).await.unwrap());
+        assert!(!writing.request_answer("acme", "k", "d", &other, at(13)).await.unwrap());
+        writing.request_forget("acme", "k").await.unwrap();
+        assert_eq!(writing.request("acme", "k").await.unwrap(), known(Some(&answer)));
+        // One that changed nothing is answered without having been noted.
+        assert!(writing.request_answer("zeta", "k", "d", &other, at(20)).await.unwrap());
+        assert_eq!(writing.request("zeta", "k").await.unwrap(), known(Some(&other)));
+        assert!(writing.request_begin("zeta", "l", "d", at(20)).await.unwrap());
+        writing.request_forget("zeta", "l").await.unwrap();
+        assert_eq!(writing.request("zeta", "l").await.unwrap(), None);
         assert_eq!(writing.answers_forget(at(20)).await.unwrap(), 1);
-        assert_eq!(writing.answer("acme", "k").await.unwrap(), None);
+        assert_eq!(writing.request("acme", "k").await.unwrap(), None);
     });
 }
 

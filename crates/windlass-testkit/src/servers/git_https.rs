@@ -6,6 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use super::tls::{make_certificates, nginx_user};
 use super::{Running, are_installed, find, free_port, run};
 
 /// A running nginx that serves repositories to one user.
@@ -74,28 +75,9 @@ impl GitHttps {
     }
 }
 
-fn make_certificates(at: &Path) {
-    let openssl = |arguments: &str| {
-        run(Command::new("openssl").current_dir(at).args(arguments.split(' ')));
-    };
-    openssl(
-        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test-ca \
-         -keyout ca.key -out ca.pem",
-    );
-    openssl(
-        "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -keyout server.key \
-         -out server.csr",
-    );
-    let names = "subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\n";
-    fs::write(at.join("names"), names).expect("a file");
-    openssl(
-        "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.pem",
-    );
-}
-
 fn configuration(at: &Path, port: u16) -> String {
     let backend = format!("{}/git-http-backend", run(Command::new("git").arg("--exec-path")).trim());
-    let user = if run(Command::new("id").arg("-u")).trim() == "0" { "user root;" } else { "" };
+    let user = nginx_user();
     let at = at.display();
     let git = format!(
         "fastcgi_pass unix:{at}/backend.sock;\n\

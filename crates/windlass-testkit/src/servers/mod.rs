@@ -7,6 +7,7 @@ mod git_https;
 mod git_ssh;
 mod postgres;
 mod repository;
+mod tls;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -18,6 +19,7 @@ pub use git_https::GitHttps;
 pub use git_ssh::GitSsh;
 pub use postgres::Postgres;
 pub use repository::WorkTree;
+pub use tls::TlsFront;
 
 /// A server that has not come up by then never will.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -20,6 +20,11 @@ pub(crate) struct LoginOptions {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) email: Option<String>,
 
+    /// Trust the certificates in this PEM file, too: for a server whose authority is not among this machine's. Remembered
+    /// with the sign-in. Default: WINDLASS_CA_FILE, which other commands read as well.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+
     /// Read the password from standard input. If it is a one-time password, a second line is the new one.
     #[arg(long)]
     pub(crate) password_stdin: bool,

@@ -50,10 +50,11 @@ pub(crate) struct Paging {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProposalCommand {
-    /// List proposals, newest first. Those that are open, unless --status asks for others.
+    /// List proposals: newest run first, each run's in the order of its plan. Those that are open, unless --status asks for
+    /// others.
     List {
-        /// States, separated by commas: open, pending_approval, approved, applied, failed, rejected,
-        /// superseded, withdrawn, expired, applied_manually.
+        /// States, separated by commas: open, pending (pending_approval), approved, applied, failed, rejected,
+        /// superseded, withdrawn, expired, by-hand (applied_manually).
         #[arg(long, default_value = "open")]
         status: String,
 

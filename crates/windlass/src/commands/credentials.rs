@@ -30,6 +30,8 @@ struct Stored {
     account: String,
     #[serde(default)]
     expires_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ca_file: Option<PathBuf>,
 }
 
 /// A sign-in to keep.
@@ -39,6 +41,8 @@ pub(super) struct SignIn<'s> {
     pub(super) email: &'s str,
     pub(super) account: &'s str,
     pub(super) expires_at: &'s str,
+    /// The private authority of the server's certificate.
+    pub(super) ca_file: Option<&'s Path>,
 }
 
 impl Credentials {
@@ -62,6 +66,11 @@ impl Credentials {
         self.servers.get(server).map(|stored| Redacted::new(stored.token.clone()))
     }
 
+    /// The private authority of a server's certificate.
+    pub(super) fn ca_file(&self, server: &str) -> Option<PathBuf> {
+        self.servers.get(server).and_then(|stored| stored.ca_file.clone())
+    }
+
     /// Remembers a sign-in and makes its server the current one.
     pub(super) fn remember(&mut self, sign_in: &SignIn<'_>) {
         let stored = Stored {
@@ -69,6 +78,7 @@ impl Credentials {
             email: sign_in.email.to_owned(),
             account: sign_in.account.to_owned(),
             expires_at: sign_in.expires_at.to_owned(),
+            ca_file: sign_in.ca_file.map(Path::to_path_buf),
         };
         self.servers.insert(sign_in.server.to_owned(), stored);
         self.current = Some(sign_in.server.to_owned());

@@ -9,7 +9,8 @@ use windlass_api::types::{LoginBody, Me, PasswordBody, Session};
 use windlass_core::redacted::Redacted;
 
 use super::credentials::{Credentials, SignIn};
-use super::remote::{Remote, server_address};
+use super::destination::Destination;
+use super::remote::Remote;
 use super::{confirm, refusal};
 use crate::args::access::LoginOptions;
 use crate::args::server::{Output, ServerOptions};
@@ -29,7 +30,9 @@ pub(super) fn login(
     terminal: Terminal,
 ) -> Result<Exit, CommandError> {
     let mut credentials = Credentials::load()?;
-    let address = server_address(options.url.clone().or(server.server), &credentials)?;
+    let named = options.url.clone().or(server.server);
+    let destination = Destination::of(named, options.ca_file.as_deref(), &credentials)?;
+    let address = &destination.address;
     let mut passwords = Passwords::open(options)?;
     let email = match &options.email {
         Some(email) => email.clone(),
@@ -38,7 +41,7 @@ pub(super) fn login(
     };
     let output = server.output.unwrap_or_default();
     let account = server.account.as_deref();
-    let at = Door { address: &address, email: &email, account, output, terminal };
+    let at = Door { destination: &destination, email: &email, account, output, terminal };
     let password = passwords.next("Password: ")?;
     let mut session = at.enter(&password)?;
     if session.me.must_change_password {
@@ -47,16 +50,17 @@ pub(super) fn login(
     }
     let token = Redacted::new(std::mem::take(&mut session.token));
     credentials.remember(&SignIn {
-        server: &address,
+        server: address,
         token: &token,
         email: &session.me.email,
         account: &session.me.account_name,
         expires_at: &session.expires_at,
+        ca_file: destination.ca_file(),
     });
     credentials.save()?;
-    let remote = Remote::with(&address, Some(token), output, terminal)?;
+    let remote = Remote::with(&destination, Some(token), output, terminal)?;
     let me = serde_json::to_value(&session.me).unwrap_or(Value::Null);
-    remote.show::<Me>(&me, |me, _| view::access::welcome(me, &address, &session.expires_at))?;
+    remote.show::<Me>(&me, |me, _| view::access::welcome(me, address, &session.expires_at))?;
     Ok(Exit::Fine)
 }
 
@@ -97,7 +101,7 @@ impl Passwords {
 
 /// Where someone signs in.
 struct Door<'d> {
-    address: &'d str,
+    destination: &'d Destination,
     email: &'d str,
     account: Option<&'d str>,
     output: Output,
@@ -106,7 +110,7 @@ struct Door<'d> {
 
 impl Door<'_> {
     fn enter(&self, password: &Redacted<String>) -> Result<Session, CommandError> {
-        let remote = Remote::with(self.address, None, self.output, self.terminal)?;
+        let remote = Remote::with(self.destination, None, self.output, self.terminal)?;
         let body = LoginBody {
             email: self.email.to_owned(),
             password: password.expose().clone(),
@@ -116,7 +120,7 @@ impl Door<'_> {
         answer.map_err(|error| match error {
             // Here 401 does not mean that someone should sign in first.
             ClientError::Refused { body, .. } => CommandError::Refused(Box::new(body)),
-            other => refusal::told(other, self.address),
+            other => refusal::told(other, &self.destination.address),
         })
     }
 
@@ -129,7 +133,7 @@ impl Door<'_> {
         view::note("That was a one-time password: choose one of your own.")?;
         let new = passwords.next_new()?;
         let token = Redacted::new(session.token.clone());
-        let remote = Remote::with(self.address, Some(token), self.output, self.terminal)?;
+        let remote = Remote::with(self.destination, Some(token), self.output, self.terminal)?;
         let body =
             PasswordBody { current_password: current.expose().clone(), new_password: new.expose().clone() };
         remote.text(remote.call(Operation::Password, &[]).body(&body))?;
@@ -139,14 +143,15 @@ impl Door<'_> {
 
 pub(super) fn logout(server: ServerOptions, terminal: Terminal) -> Result<Exit, CommandError> {
     let mut credentials = Credentials::load()?;
-    let address = server_address(server.server, &credentials)?;
-    let Some(token) = credentials.token(&address) else {
+    let destination = Destination::of(server.server, None, &credentials)?;
+    let address = &destination.address;
+    let Some(token) = credentials.token(address) else {
         view::line(&format!("not signed in to {address}"))?;
         return Ok(Exit::Fine);
     };
-    credentials.forget(&address);
+    credentials.forget(address);
     credentials.save()?;
-    let remote = Remote::with(&address, Some(token), Output::Human, terminal)?;
+    let remote = Remote::with(&destination, Some(token), Output::Human, terminal)?;
     // The sign-in is forgotten here whatever the server says; it may know it no longer, or not be there.
     match remote.text(remote.call(Operation::Logout, &[])) {
         Ok(_) => view::line(&format!("signed out of {address}"))?,

@@ -7,6 +7,7 @@ mod confirm;
 mod credentials;
 pub(crate) mod demo;
 mod describe;
+mod destination;
 mod drift;
 mod edit;
 mod events;

@@ -26,7 +26,7 @@ pub(super) fn run(command: &ProposalCommand, remote: &Remote) -> Result<Exit, Co
                 ("run", &run),
                 ("kind", &kind),
                 ("q", query),
-                ("status", &Some(status.clone())),
+                ("status", &Some(states(status))),
             ];
             list(&filters, *paging, remote)
         }
@@ -52,6 +52,16 @@ pub(super) fn run(command: &ProposalCommand, remote: &Remote) -> Result<Exit, Co
             edit::run(&id, &edit::Source::of(file.as_deref(), *undo), remote)
         }
     }
+}
+
+/// States as the server spells them: what lists show in short can be asked for in short.
+fn states(words: &str) -> String {
+    let state = |word: &str| match word.trim() {
+        "pending" => "pending_approval".to_owned(),
+        "by-hand" => "applied_manually".to_owned(),
+        other => other.to_owned(),
+    };
+    words.split(',').map(state).collect::<Vec<_>>().join(",")
 }
 
 fn list(filters: &[(&str, &Option<String>)], paging: Paging, remote: &Remote) -> Result<Exit, CommandError> {

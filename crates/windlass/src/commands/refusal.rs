@@ -13,6 +13,10 @@ pub(super) fn told(error: ClientError, server: &str) -> CommandError {
             format!("`{address}` is not the address of a server"),
             "write it like http://127.0.0.1:3000 or https://windlass.example.org",
         ),
+        ClientError::Authority => CommandError::usage(
+            format!("the CA file for {server} holds no certificate"),
+            "it is PEM, beginning with -----BEGIN CERTIFICATE-----",
+        ),
         ClientError::Unreachable { source, .. } => unreachable(&innermost(&source), server),
         ClientError::Refused { status: 401, body } => CommandError::NoServer {
             message: format!("not signed in to {server}: {}", body.message),
@@ -36,7 +40,8 @@ fn unreachable(cause: &str, server: &str) -> CommandError {
     let help = match Cause::from_words(cause) {
         Cause::Certificate => {
             "its certificate is not trusted here: check that the name in the address is the certificate's, that the \
-             clock is right, and that its authority is among this machine's (or in SSL_CERT_FILE)"
+             clock is right, and that its authority is known: a private one is given with `windlass login --ca-file \
+             FILE` or WINDLASS_CA_FILE"
         }
         Cause::Protocol => "that port does not speak TLS as expected: is it http:// rather than https://?",
         Cause::Name => "check the name in the address, and that this machine can resolve it",

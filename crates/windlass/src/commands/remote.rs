@@ -16,6 +16,7 @@ use windlass_core::redacted::Redacted;
 use windlass_core::secret::HIDDEN;
 
 use super::credentials::Credentials;
+use super::destination::{Destination, variable};
 use super::{
     access, apply, describe, drift, events, export, get, login, policy, proposal, refusal, repo, run, set,
 };
@@ -67,42 +68,22 @@ pub(super) struct Remote {
     output: Output,
 }
 
-/// Which server is meant: the option, the environment, the last sign-in.
-pub(super) fn server_address(
-    given: Option<String>,
-    credentials: &Credentials,
-) -> Result<String, CommandError> {
-    let chosen = given.or_else(|| variable("WINDLASS_SERVER")).or_else(|| credentials.current.clone());
-    let address = chosen.ok_or_else(|| CommandError::NoServer {
-        message: "no server is known".to_owned(),
-        help: "sign in with `windlass login URL`, or set WINDLASS_SERVER and WINDLASS_TOKEN; \
-               `windlass serve` starts a server"
-            .to_owned(),
-    })?;
-    // One spelling per server, so that a sign-in is found again.
-    let client = Client::new(&address, None).map_err(|error| refusal::told(error, &address))?;
-    Ok(client.server().to_owned())
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
 impl Remote {
     /// The server and the sign-in that the options, the environment or the last `login` name.
     pub(super) fn open(options: ServerOptions, terminal: Terminal) -> Result<Remote, CommandError> {
         let given = options.token.or_else(|| variable("WINDLASS_TOKEN").map(Redacted::new));
         let credentials = match (&given, &options.server) {
-            // With a server and a token there is nothing to look up, and no need for a home.
-            (Some(_), Some(_)) => Credentials::default(),
+            // With a server and a token there is no need for a home; the server's authority may be known nevertheless.
+            (Some(_), Some(_)) => Credentials::load().unwrap_or_default(),
             _ => Credentials::load()?,
         };
-        let server = server_address(options.server, &credentials)?;
-        let Some(token) = given.or_else(|| credentials.token(&server)) else {
+        let destination = Destination::of(options.server, None, &credentials)?;
+        let server = &destination.address;
+        let Some(token) = given.or_else(|| credentials.token(server)) else {
             let message = format!("not signed in to {server}");
-            return Err(CommandError::NoServer { message, help: refusal::sign_in_help(&server) });
+            return Err(CommandError::NoServer { message, help: refusal::sign_in_help(server) });
         };
-        let remote = Remote::with(&server, Some(token), options.output.unwrap_or_default(), terminal)?;
+        let remote = Remote::with(&destination, Some(token), options.output.unwrap_or_default(), terminal)?;
         if let Some(account) = options.account {
             remote.check_account(&account)?;
         }
@@ -111,12 +92,12 @@ impl Remote {
 
     /// A server, and a token if there is one.
     pub(super) fn with(
-        server: &str,
+        destination: &Destination,
         token: Option<Redacted<String>>,
         output: Output,
         terminal: Terminal,
     ) -> Result<Remote, CommandError> {
-        let client = Client::new(server, token.clone()).map_err(|error| refusal::told(error, server))?;
+        let client = destination.client(token.clone())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Remote { client, terminal, runtime, token, output })
     }

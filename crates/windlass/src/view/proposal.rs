@@ -1,11 +1,12 @@
 //! Proposals, for people: what would change, who has to agree, what it waits for.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use windlass_api::types::{BatchResult, ErrorBody, FieldChange, GateInfo, ProposalInfo};
 
-use super::table::{Table, state_style};
+use super::table::{Table, state_style, state_word};
 use super::time::relative;
 use super::value::{field_text, payload_lines};
 use super::{Terminal, clean, count, facts, refusal, short, short_commit};
@@ -30,23 +31,44 @@ pub(super) fn sign(change: &str) -> (&'static str, Style) {
     }
 }
 
-/// Prints proposals.
+/// Prints proposals: newest run first, each run's in the order of its plan, because that is how they are reviewed.
 pub(crate) fn list(proposals: &[ProposalInfo], terminal: &Terminal) -> io::Result<()> {
     let mut table =
         Table::new(&["ID", "CHANGE", "KIND", "NAME", "STATUS", "REPOSITORY", "OPENED", "WAITS FOR"]);
-    for proposal in proposals {
+    for proposal in in_plan_order(proposals) {
         table.row([
             short(&proposal.id),
             proposal.change.clone(),
             proposal.kind.clone(),
             proposal.name.clone(),
-            proposal.status.clone(),
+            state_word(&proposal.status).to_owned(),
             proposal.repository_name.clone(),
             relative(&proposal.opened_at),
-            proposal.blocked_by.join("; "),
+            first_and_more(&proposal.blocked_by),
         ]);
     }
     table.print(terminal, "there are no such proposals")
+}
+
+/// Runs stay in the order in which they come; within each, the plan's.
+fn in_plan_order(proposals: &[ProposalInfo]) -> Vec<&ProposalInfo> {
+    let mut runs: BTreeMap<&str, usize> = BTreeMap::new();
+    for proposal in proposals {
+        let next = runs.len();
+        runs.entry(&proposal.run_id).or_insert(next);
+    }
+    let mut ordered: Vec<&ProposalInfo> = proposals.iter().collect();
+    ordered.sort_by_key(|proposal| (runs.get(proposal.run_id.as_str()), proposal.position, &proposal.id));
+    ordered
+}
+
+/// The first of several reasons, and how many more there are; `proposal show` tells them all.
+fn first_and_more(reasons: &[String]) -> String {
+    match reasons {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first, more @ ..] => format!("{first} +{}", more.len()),
+    }
 }
 
 /// Prints one proposal.

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use windlass_api::types::{CheckOutcome, RepositoryInfo, RepositoryTest};
 use windlass_core::value::Timeout;
 
-use super::table::{Table, state_style};
+use super::table::{Table, state_style, state_word};
 use super::time::{relative, relative_or_never};
 use super::{Terminal, clean, facts, short_commit};
 
@@ -16,7 +16,7 @@ pub(crate) fn list(repositories: &[RepositoryInfo], terminal: &Terminal) -> io::
     for repository in repositories {
         table.row([
             repository.name.clone(),
-            repository.status.clone(),
+            state_word(&repository.status).to_owned(),
             repository.branch.clone(),
             repository.last_synced_revision.as_deref().map(short_commit).unwrap_or_default(),
             relative_or_never(repository.last_synced_at.as_ref()),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use windlass_api::types::{ActionInfo, Problem, RunInfo};
 
 use super::proposal::sign;
-use super::table::{Table, state_style};
+use super::table::{Table, state_style, state_word};
 use super::time::relative;
 use super::value::payload_lines;
 use super::{Terminal, clean, count, facts, short, short_commit};
@@ -26,7 +26,7 @@ pub(crate) fn list(runs: &[RunInfo], terminal: &Terminal) -> io::Result<()> {
         table.row([
             short(&run.id),
             run.repository_name.clone(),
-            run.status.clone(),
+            state_word(&run.status).to_owned(),
             run.commit_sha.as_deref().map(short_commit).unwrap_or_default(),
             run.diff_count.to_string(),
             relative(&run.created_at),

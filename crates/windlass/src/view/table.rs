@@ -48,18 +48,24 @@ impl Table {
         for row in &self.rows {
             table.add_row(row);
         }
-        for (column, title) in table.column_iter_mut().zip(self.header) {
+        for (index, (column, title)) in table.column_iter_mut().zip(self.header).enumerate() {
             column.set_padding((0, 2));
-            let least = u16::try_from(title.len() + 2).unwrap_or(u16::MAX);
+            // A state is one word, which is never broken.
+            let states = self.rows.iter().filter(|_| STATES.contains(title)).map(|row| row[index].len());
+            let longest = states.chain([title.len()]).max().unwrap_or_default();
+            let least = u16::try_from(longest + 2).unwrap_or(u16::MAX);
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
         }
         table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
 }
 
+/// The titles of columns that hold states.
+const STATES: [&str; 3] = ["STATUS", "SEVERITY", "OUTCOME"];
+
 /// Where states stand: below the title of their column.
 fn state_start(header: &str) -> Option<usize> {
-    ["STATUS", "SEVERITY", "OUTCOME"].iter().find_map(|title| header.find(title))
+    STATES.iter().find_map(|title| header.find(title))
 }
 
 /// A line with its state in colour. Wide characters before it can only move the colour, not the text.
@@ -73,6 +79,17 @@ fn coloured(line: &str, start: Option<usize>) -> String {
     format!("{before}{style}{state}{style:#}{after}")
 }
 
+/// A state in one short word, for tables. Programs and `--output json` get the state itself.
+pub(crate) fn state_word(state: &str) -> &str {
+    match state {
+        "pending_approval" => "pending",
+        "applied_manually" => "by-hand",
+        "in_progress" => "running",
+        "diff_ready" => "differs",
+        other => other,
+    }
+}
+
 /// The colour of a state, the same everywhere.
 pub(crate) fn state_style(state: &str) -> Style {
     match state {
@@ -83,7 +100,7 @@ pub(crate) fn state_style(state: &str) -> Style {
             AnsiColor::Red.on_default()
         }
         "pending_approval" | "diff_ready" | "partial" | "medium" | "drifted" | "needed" | "pending"
-        | "in_progress" | "syncing" => AnsiColor::Yellow.on_default(),
+        | "in_progress" | "syncing" | "running" | "differs" => AnsiColor::Yellow.on_default(),
         "superseded" | "withdrawn" | "expired" | "disabled" | "low" => Style::new().dimmed(),
         _ => Style::new(),
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
 
-use crate::harness::{Installation, Person, Reply};
+use crate::harness::{FLEET, Installation, Person, Reply, fleet};
 
 const CLUSTERS: &str = "/api/v1/system/clusters";
 
@@ -85,8 +85,10 @@ async fn a_secret_that_is_shown_once_is_neither_kept_nor_made_twice() {
     let user = json!({"email": "new@example.com", "role": "viewer"});
     post(&installation, &admin, "/api/v1/auth/users", "user", &user).await.expect(201);
     assert_eq!(post(&installation, &admin, "/api/v1/auth/users", "user", &user).await.status, 409);
-    let kept = installation.store.read().await.unwrap().answer(&admin.account, "key").await.unwrap().unwrap();
-    assert!(!kept.body.contains(&secret) && !kept.body.contains("wlt_"));
+    let kept =
+        installation.store.read().await.unwrap().request(&admin.account, "key").await.unwrap().unwrap();
+    let body = kept.answer.unwrap().body;
+    assert!(!body.contains(&secret) && !body.contains("wlt_"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,4 +112,19 @@ async fn a_key_gives_nobody_what_they_may_not_do() {
     let body = json!({"name": "one"});
     post(&installation, &admin, CLUSTERS, "key", &body).await.expect(201);
     assert_eq!(post(&installation, &viewer, CLUSTERS, "key", &body).await.status, 403);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_refused_on_the_record_can_be_tried_again_with_its_key() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet(FLEET);
+    let repository = installation.register(&admin, "fleet", &work).await;
+    let run = installation.sync(&admin, &repository).await;
+    let path = format!("/api/v1/system/proposals/{}/approve", run["proposals"][0]["id"].as_str().unwrap());
+    let wrong = json!({"digest": "sha256:another"});
+    for _ in 0..2 {
+        let refused = post(&installation, &admin, &path, "key", &wrong).await;
+        assert_eq!((refused.status, refused.code().as_str()), (409, "moved"), "{refused:?}");
+    }
 }

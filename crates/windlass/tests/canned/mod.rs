@@ -106,6 +106,7 @@ impl Canned {
         for variable in [
             "WINDLASS_SERVER",
             "WINDLASS_TOKEN",
+            "WINDLASS_CA_FILE",
             "VISUAL",
             "EDITOR",
             "http_proxy",

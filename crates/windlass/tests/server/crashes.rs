@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
 use windlass_api::client::ClientError;
-use windlass_api::endpoint::Operation;
+use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::noun::Noun;
 use windlass_api::types::{AuditVerdict, BatchDecision, RepositoryFields};
 use windlass_testkit::servers::{Postgres, WorkTree};
 
 use crate::api::{Api, Result};
-use crate::fleet::{TUTORIAL, fields, repository_with};
+use crate::fleet::{TUTORIAL, fields, nodes, register, repository_with};
 use crate::installation::{Installation, Server};
 
 /// The second commit: one node moved, another gone with its peer.
@@ -216,6 +218,62 @@ fn killed_at_any_moment_the_end_is_the_same() {
         let server = installation.serve(&[]);
         operator.work_on(&server.api).unwrap();
         assert_eq!(finish(&server, &operator), undisturbed, "killed after {moment} events");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_rewritten_history_is_told_of_even_if_the_server_dies_right_after_fetching_it() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let work = repository_with(&nodes("web", "web", 0..1));
+    let id = register(&server.api, "fleet-config", &work).id;
+    server.api.apply_all(&id).unwrap();
+    server.stop();
+    work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
+
+    let mut server = installation.serve_dying_at(Some("sync.fetched"), &[]);
+    assert!(matches!(server.api.sync(&id), Err(ClientError::Unreachable { .. })));
+    server.wait_for_end();
+
+    let server = installation.serve(&[]);
+    let run = server.api.sync(&id).unwrap();
+    assert_eq!((run.error, run.commit_sha), (None, Some(work.head())));
+    let events = server.api.events(0).unwrap();
+    let told = events.iter().filter(|event| event.kind == "gitops.history_rewritten");
+    assert_eq!(told.count(), 1, "{events:?}");
+    server.stop();
+}
+
+/// Makes a template, as someone does who will ask again.
+fn make_template(api: &Api) -> Result<String> {
+    let operation = Operation::Resource(Noun::NodeTemplate, Verb::Create);
+    let body = json!({"name": "web", "node_platform": "ubuntu-24.04-amd64"});
+    api.text(api.call(operation, &[]).header("idempotency-key", "key").body(&body))
+}
+
+#[test]
+fn a_request_with_a_key_is_carried_out_once_wherever_the_server_dies() {
+    for point in windlass_server::REQUEST_CRASH_POINTS {
+        let installation = Installation::new();
+        let mut server = installation.serve_dying_at(Some(point), &[]);
+        assert!(matches!(make_template(&server.api), Err(ClientError::Unreachable { .. })), "{point}");
+        server.wait_for_end();
+        let server = installation.serve(&[]);
+        match (*point, make_template(&server.api)) {
+            // Nothing had been done, so it is done now, and answered again.
+            ("request.before_commit", answer) => {
+                assert_eq!(make_template(&server.api).unwrap(), answer.unwrap());
+            }
+            ("request.done", Err(ClientError::Refused { status: 409, body })) => {
+                assert_eq!(body.code, "request-in-doubt");
+                assert!(body.help.contains("new key"), "{body:?}");
+            }
+            (_, answer) => panic!("{point}: {answer:?}"),
+        }
+        let audit = server.api.audit().unwrap();
+        let made = audit.iter().filter(|entry| entry.target_kind == "template" && entry.outcome == "done");
+        assert_eq!(made.count(), 1, "{point}");
         server.stop();
     }
 }

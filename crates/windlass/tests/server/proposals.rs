@@ -132,9 +132,33 @@ fn what_nobody_decides_expires_and_comes_again() {
     let first = api.sync(&repository).unwrap().proposals.remove(0);
     let expired = api.wait_for_status(&first.id, "expired");
     assert_eq!(expired.decided_by, None);
+    assert_eq!(expired.reason.unwrap(), "nobody decided in time; the next sync offers it again");
     let again = api.sync(&repository).unwrap().proposals.remove(0);
     assert_ne!(again.id, first.id);
     assert_eq!(again.name, first.name);
+    server.stop();
+}
+
+#[test]
+fn what_was_approved_and_could_not_be_applied_in_time_says_what_was_in_the_way() {
+    let installation = Installation::new();
+    let server = installation.serve(&["--proposal-lifetime", "3s"]);
+    let api = &server.api;
+    let work = repository_with(&fleet_in("eu-1"));
+    let repository = register(api, "fleet-config", &work).id;
+    let halt = json!({"reason": "a storm"});
+    api.text(api.call(Operation::Halt, &[]).body(&halt)).unwrap();
+    // On a slow machine it may expire before it is approved; then it is offered anew.
+    let first = std::iter::repeat_with(|| api.sync(&repository).unwrap().proposals.remove(0))
+        .find(|offered| api.approve(&offered.id).is_ok())
+        .unwrap();
+    let expired = api.wait_for_status(&first.id, "expired");
+    let reason = expired.reason.unwrap();
+    assert!(reason.starts_with("it was approved but could not be applied in time: "), "{reason}");
+    assert!(reason.contains("a storm"), "{reason}");
+    let events = api.events(0).unwrap();
+    let told = events.iter().rfind(|event| event.kind == "gitops.proposal_expired").unwrap();
+    assert!(told.message.ends_with(&reason), "{told:?}");
     server.stop();
 }
 

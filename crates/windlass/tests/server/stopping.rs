@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::json;
 use windlass_api::endpoint::Operation;
 use windlass_api::noun::Noun;
-use windlass_api::types::{AuditVerdict, RepositoryFields, RunEnvelope};
+use windlass_api::types::{AuditVerdict, RepositoryFields, RunEnvelope, Status};
 
 use crate::api::{Api, refused};
 use crate::fleet::{fields, nodes, register, repository_with};
@@ -136,7 +136,10 @@ fn a_full_disk_is_told_of_and_nothing_is_lost_by_it() {
     let ready = || api.text(api.call(Operation::Ready, &[]));
     let (status, message) = refused(ready());
     assert_eq!(status, 503, "{message}");
-    assert!(message.contains("the disk is full"), "{message}");
+    assert!(message.contains("not ready: ") && message.contains("writing"), "{message}");
+    assert!(!message.contains("disk"), "anyone may ask, and learns only which part: {message}");
+    let told: Status = api.send(api.call(Operation::Status, &[])).unwrap();
+    assert!(told.waiting_for.iter().any(|reason| reason.contains("the disk is full")), "{told:?}");
     assert!(api.text(api.call(Operation::Health, &[])).is_ok());
     assert_eq!(api.resources().unwrap().len(), made, "what was acknowledged is there");
     fs::remove_file(&filler).unwrap();
