@@ -27,7 +27,7 @@ pub(crate) async fn settle_runs(
 
 async fn settle_run(writing: &mut AccountWriting, run_id: &str, now: Timestamp) -> Result<(), StoreError> {
     let account_id = writing.account_id().to_owned();
-    let Some(run) = writing.run(&account_id, run_id).await? else { return Ok(()) };
+    let Some(run) = writing.run_head(&account_id, run_id).await? else { return Ok(()) };
     let fates = writing.run_fates(&account_id, run_id).await?;
     let not_offered = run.skipped.as_array().map_or(0, Vec::len);
     let status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });

@@ -15,7 +15,7 @@ use windlass_store::{
 
 use super::decide::{self, Decided};
 use super::material::{Known, Material};
-use crate::clock::now;
+use crate::clock::{self, now};
 use crate::crash::crash_point;
 use crate::ending::{Ending, end_all};
 use crate::offer::{Offer, open_proposals};
@@ -248,7 +248,7 @@ async fn conclude(
     if material.is_fresh() {
         run.problems = json!(material.problems);
     }
-    run.completed_at = Some(now);
+    run.completed_at = Some(clock::now());
     let has_proposals = !(reconciled.keep.is_empty() && reconciled.open.is_empty());
     let fates = if has_proposals { Fates::Open } else { Fates::None };
     let not_offered = refused + reconciled.held_back.len();
