@@ -184,3 +184,21 @@ fn settings_of_whoever_runs_the_server_are_not_used() {
     assert!(!scratch.packs().is_empty(), "the objects are in the mirror itself");
     assert!(!scratch.path().join("hooks").exists());
 }
+
+#[test]
+fn a_repository_with_sha256_object_names_is_refused_as_that() {
+    let root = tempfile::tempdir().unwrap();
+    let work = WorkTree::with_sha256();
+    work.commit("fleet.yaml", "version: 1\n");
+    let bare = work.publish(root.path(), "fleet.git");
+    let error = fails(&Remote::file(&bare), "object-format");
+    assert!(error.to_string().contains("this repository uses SHA-256 object names, which"), "{error}");
+    if let Some(server) = GitHttps::start() {
+        work.publish(&server.root(), "fleet.git");
+        fails(&Remote::https(&server, "fleet.git"), "object-format");
+    }
+    if let Some(server) = GitSsh::start() {
+        work.publish(&server.root(), "fleet.git");
+        fails(&Remote::ssh(&server, "fleet.git"), "object-format");
+    }
+}

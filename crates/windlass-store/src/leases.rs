@@ -24,7 +24,8 @@ pub struct Lease {
 }
 
 impl Store {
-    /// Takes a lease that is free or has run out; none if someone holds it.
+    /// Takes a lease that is free or has run out; none if someone holds it. One that would last longer than any is given
+    /// for was taken before the clock was put back, and has run out too.
     pub async fn lease_take(
         &self,
         name: &str,
@@ -36,8 +37,8 @@ impl Store {
         let sql = "INSERT INTO leases (name, holder, epoch, expires_at) VALUES ($1, $2, 1, $3) \
                    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at, \
                    epoch = leases.epoch + 1 \
-                   WHERE leases.expires_at <= $4 RETURNING epoch";
-        let values = values![name, holder, now.after(length), now];
+                   WHERE leases.expires_at <= $4 OR leases.expires_at > $5 RETURNING epoch";
+        let values = values![name, holder, now.after(length), now, now.after(length * 2)];
         let mut rows = writing.connection.rows(sql, values).await?;
         let epoch = rows.first_mut().map(|row| row.number()).transpose()?;
         writing.commit().await?;

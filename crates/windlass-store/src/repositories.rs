@@ -120,15 +120,16 @@ impl Reading {
         rows.iter_mut().map(read_repository).collect()
     }
 
-    /// Enabled repositories of every account whose time has come, the longest due first.
+    /// Enabled repositories of every account whose time has come, the longest due first; and those whose time is further
+    /// away than it is ever set, because the clock was put back since.
     pub async fn repositories_due(
         &mut self,
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<Repository>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM repositories WHERE enabled = 1 AND next_sync_at <= $1 \
-             ORDER BY next_sync_at LIMIT {limit}"
+            "SELECT {COLUMNS} FROM repositories WHERE enabled = 1 \
+             AND (next_sync_at <= $1 OR next_sync_at > $1 + 2 * interval_ms) ORDER BY next_sync_at LIMIT {limit}"
         );
         let mut rows = self.connection.rows_built(sql, values![now]).await?;
         rows.iter_mut().map(read_repository).collect()

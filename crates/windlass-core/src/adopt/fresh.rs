@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::home::Home;
-use crate::resource::{Kind, ResourceKey, Spec, member_name};
+use crate::resource::{Home, Kind, ResourceKey, Spec, member_name};
 use crate::shape::Defaults;
 use crate::yaml::{self, Fresh};
 

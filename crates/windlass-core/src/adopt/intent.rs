@@ -7,11 +7,10 @@ use serde_json::Value;
 
 use super::fields::{Depth, changes};
 use super::fresh::{self, Fields};
-use super::home::Home;
 use super::{Edited, Wanted, verify};
 use crate::desired::Declared;
 use crate::manifest::{Fleet, Origin, Slot};
-use crate::resource::{Kind, ResourceKey, Spec, member_name};
+use crate::resource::{Home, Kind, ResourceKey, Spec, member_name};
 use crate::shape::Defaults;
 use crate::yaml::{self, Added, Edit, Emptied, Fresh, Step, Within};
 

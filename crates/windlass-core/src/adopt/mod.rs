@@ -6,7 +6,6 @@
 
 mod fields;
 mod fresh;
-mod home;
 mod intent;
 mod patch;
 mod verify;

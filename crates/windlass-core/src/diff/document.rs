@@ -3,15 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::Action;
-use crate::resource::{Kind, ResourceKey};
+use crate::resource::{Home, Kind, ResourceKey};
 
 /// Where a kind stands in the document: SD-WAN and federation kinds are grouped.
-const fn place(kind: Kind) -> (Option<&'static str>, &'static str) {
-    match kind {
-        Kind::Network => (Some("sdwan"), "networks"),
-        Kind::Peer => (Some("sdwan"), "peers"),
-        Kind::VirtualIp => (Some("sdwan"), "virtual_ips"),
-        Kind::FederationPeer => (Some("federation"), "peers"),
+fn place(kind: Kind) -> (Option<&'static str>, &'static str) {
+    let home = Home::of(kind);
+    match (home.section, home.member) {
+        ([group, ..], Some(member)) => (Some(group), member),
+        ([group, section], None) => (Some(group), section),
         _ => (None, kind.plural()),
     }
 }

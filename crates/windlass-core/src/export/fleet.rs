@@ -5,23 +5,9 @@ use std::collections::BTreeMap;
 use super::node::Node;
 use super::write::{self, STEP};
 use super::{Form, LeftOut, WhyLeftOut};
-use crate::manifest::SectionItem;
-use crate::resource::{Kind, NodeSpec, PeerSpec, ResourceKey, Spec, member_name};
+use crate::resource::{Home, Kind, ResourceKey, Spec, member_name};
 use crate::shape::{Defaults, Description};
 use crate::yaml::MAX_DEPTH;
-
-/// Where the resources of a kind stand, in the order of the file.
-const SECTIONS: &[(Kind, &[&str])] = &[
-    (Kind::Template, &["templates"]),
-    (Kind::Module, &["modules"]),
-    (Kind::Node, &["nodes"]),
-    (Kind::Assignment, &["assignments"]),
-    (Kind::Network, &["sdwan", "networks"]),
-    (Kind::FederationPeer, &["federation", "peers"]),
-    (Kind::Cluster, &["clusters"]),
-    (Kind::ClusterGroup, &["cluster_groups"]),
-    (Kind::Bundle, &["bundles"]),
-];
 
 /// A fleet about to be written.
 pub(super) struct Fleet {
@@ -55,8 +41,8 @@ impl Fleet {
         }
         let mut fleet = Fleet { sections: Vec::new(), left_out: homeless(&kinds) };
         let members = Members::of(&kinds);
-        for (kind, path) in SECTIONS {
-            let Some(specs) = kinds.get(kind) else { continue };
+        for (kind, specs) in kinds.iter().filter(|(kind, _)| Home::of(**kind).member.is_none()) {
+            let path = Home::of(*kind).section;
             let description = Description::Record(kind.description());
             let mut section = Section { path, entries: Vec::new() };
             for (name, spec) in specs {
@@ -137,8 +123,8 @@ impl<'r> Members<'r> {
             }
             networks
         };
-        let section = |key, kind| (key, kind, by_network(kind));
-        Members { kinds: [section("peers", Kind::Peer), section("virtual_ips", Kind::VirtualIp)] }
+        let member = |kind| (Home::of(kind).member.unwrap_or_default(), kind, by_network(kind));
+        Members { kinds: [member(Kind::Peer), member(Kind::VirtualIp)] }
     }
 
     fn put_into(
@@ -169,12 +155,7 @@ struct Named<'r> {
 
 impl Named<'_> {
     fn into_item(self) -> Node {
-        let name_key = match self.kind {
-            Kind::Node => NodeSpec::NAME_KEY,
-            Kind::Peer => PeerSpec::NAME_KEY,
-            _ => "name",
-        };
-        let name = (name_key.to_owned(), Node::Text(self.name.to_owned()));
+        let name = (Home::of(self.kind).name_key.to_owned(), Node::Text(self.name.to_owned()));
         Node::Map(std::iter::once(name).chain(self.fields).collect())
     }
 

@@ -5,8 +5,8 @@ use super::section::{Section, SectionItem, decode_named};
 use crate::code::Code;
 use crate::diagnostic::Finding;
 use crate::resource::{
-    AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec,
-    ModuleSpec, NetworkSpec, NodeSpec, PeerSpec, TemplateSpec, VirtualIpSpec,
+    AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec, Home,
+    Kind, ModuleSpec, NetworkSpec, NodeSpec, PeerSpec, TemplateSpec, VirtualIpSpec,
 };
 use crate::shape::{Beside, Canonical, Decoder, Description, Record, Settings, Shape, Unknown, record};
 use crate::value::{Hostname, Name, quoted};
@@ -138,10 +138,10 @@ impl Shape for FormatVersion {
 }
 
 macro_rules! section_items {
-    ($($spec:ident: $name:ident by $key:literal,)*) => {
+    ($($spec:ident: $name:ident of $kind:ident,)*) => {
         $(impl SectionItem for $spec {
             type Name = $name;
-            const NAME_KEY: &'static str = $key;
+            const NAME_KEY: &'static str = Home::of(Kind::$kind).name_key;
 
             fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
                 decode_named(Self::NAME_KEY, node, decoder)
@@ -155,21 +155,21 @@ macro_rules! section_items {
 }
 
 section_items! {
-    TemplateSpec: Name by "name",
-    ModuleSpec: Name by "name",
-    NodeSpec: Hostname by "hostname",
-    AssignmentSpec: AssignmentName by "name",
-    PeerSpec: Hostname by "host",
-    VirtualIpSpec: Name by "name",
-    FederationPeerSpec: Name by "name",
-    ClusterSpec: Name by "name",
-    ClusterGroupSpec: Name by "name",
-    BundleSpec: Name by "name",
+    TemplateSpec: Name of Template,
+    ModuleSpec: Name of Module,
+    NodeSpec: Hostname of Node,
+    AssignmentSpec: AssignmentName of Assignment,
+    PeerSpec: Hostname of Peer,
+    VirtualIpSpec: Name of VirtualIp,
+    FederationPeerSpec: Name of FederationPeer,
+    ClusterSpec: Name of Cluster,
+    ClusterGroupSpec: Name of ClusterGroup,
+    BundleSpec: Name of Bundle,
 }
 
 impl SectionItem for NetworkEntry {
     type Name = Name;
-    const NAME_KEY: &'static str = "name";
+    const NAME_KEY: &'static str = Home::of(Kind::Network).name_key;
 
     fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
         let beside = Beside { keys: &["peers", "virtual_ips"], ..Beside::name(Self::NAME_KEY) };

@@ -9,7 +9,7 @@ use super::section::{Entry, Section};
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
 use crate::digest::Digest;
-use crate::resource::{Kind, ResourceKey, Spec};
+use crate::resource::{Home, Kind, ResourceKey, Spec};
 use crate::shape::{Decoder, Segment, Settings, Shape as _};
 use crate::yaml::{self, NodeRef};
 
@@ -171,19 +171,19 @@ fn check_header<'t>(file: &FleetFile, root: NodeRef<'t>, role: Role, decoder: &m
 fn take(file: FleetFile, manifest: &mut FileManifest) {
     manifest.account = file.account.0;
     manifest.include = file.include.0.unwrap_or_default().0;
-    take_section(Kind::Template, &["templates"], file.templates, manifest);
-    take_section(Kind::Module, &["modules"], file.modules, manifest);
-    take_section(Kind::Node, &["nodes"], file.nodes, manifest);
-    take_section(Kind::Assignment, &["assignments"], file.assignments, manifest);
+    take_section(Kind::Template, file.templates, manifest);
+    take_section(Kind::Module, file.modules, manifest);
+    take_section(Kind::Node, file.nodes, manifest);
+    take_section(Kind::Assignment, file.assignments, manifest);
     for network in file.sdwan.0.into_iter().flat_map(|sdwan| sdwan.networks.entries) {
         take_network(network, manifest);
     }
     if let Some(federation) = file.federation.0 {
-        take_section(Kind::FederationPeer, &["federation", "peers"], federation.peers, manifest);
+        take_section(Kind::FederationPeer, federation.peers, manifest);
     }
-    take_section(Kind::Cluster, &["clusters"], file.clusters, manifest);
-    take_section(Kind::ClusterGroup, &["cluster_groups"], file.cluster_groups, manifest);
-    take_section(Kind::Bundle, &["bundles"], file.bundles, manifest);
+    take_section(Kind::Cluster, file.clusters, manifest);
+    take_section(Kind::ClusterGroup, file.cluster_groups, manifest);
+    take_section(Kind::Bundle, file.bundles, manifest);
     manifest.provider_configs = file
         .provider_configs
         .entries
@@ -195,32 +195,27 @@ fn take(file: FleetFile, manifest: &mut FileManifest) {
         .collect();
 }
 
-fn take_section<S: Into<Spec>>(
-    kind: Kind,
-    section: &'static [&'static str],
-    entries: Section<S>,
-    manifest: &mut FileManifest,
-) {
+fn take_section<S: Into<Spec>>(kind: Kind, entries: Section<S>, manifest: &mut FileManifest) {
     manifest.declarations.reserve(entries.entries.len());
     for entry in entries.entries {
-        let origin = Origin::of_entry(section, entry.slot);
+        let origin = Origin::of_entry(Home::of(kind).section, entry.slot);
         declare(ResourceKey::new(kind, entry.name), entry.value.map(Into::into), origin, manifest);
     }
 }
 
 fn take_network(network: Entry<NetworkEntry>, manifest: &mut FileManifest) {
-    let origin = Origin::of_entry(&["sdwan", "networks"], network.slot);
+    let origin = Origin::of_entry(Home::of(Kind::Network).section, network.slot);
     let key = ResourceKey::new(Kind::Network, &network.name);
     let Some(entry) = network.value else { return declare(key, None, origin, manifest) };
     declare(key, entry.spec.map(Into::into), origin, manifest);
     let member = |name: &str| format!("{}/{name}", network.name);
     for peer in entry.members.peers.entries {
         let key = ResourceKey::new(Kind::Peer, member(&peer.name));
-        declare(key, peer.value.map(Into::into), origin.member("peers", peer.slot), manifest);
+        declare(key, peer.value.map(Into::into), origin.member(Kind::Peer, peer.slot), manifest);
     }
     for address in entry.members.virtual_ips.entries {
         let key = ResourceKey::new(Kind::VirtualIp, member(&address.name));
-        declare(key, address.value.map(Into::into), origin.member("virtual_ips", address.slot), manifest);
+        declare(key, address.value.map(Into::into), origin.member(Kind::VirtualIp, address.slot), manifest);
     }
 }
 

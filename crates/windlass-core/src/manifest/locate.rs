@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::file::FileManifest;
 use super::section::Slot;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
-use crate::resource::{At, member_name};
+use crate::resource::{At, Home, Kind, member_name};
 use crate::shape::{Segment, TextValue as _, path_text};
 use crate::value::Cidr;
 use crate::yaml::{self, Content, NodeRef, Tree};
@@ -38,8 +38,8 @@ impl Origin {
         (self.section, self.slot, self.member)
     }
 
-    pub(super) fn member(self, list: &'static str, slot: Slot) -> Origin {
-        Origin { member: Some((list, slot)), ..self }
+    pub(super) fn member(self, kind: Kind, slot: Slot) -> Origin {
+        Origin { member: Home::of(kind).member.map(|list| (list, slot)), ..self }
     }
 }
 
@@ -112,11 +112,11 @@ impl<'f> FilePlaces<'f> {
             Some(_) => member_name(part.name),
             None => (part.name, ""),
         };
-        let name_key = if part.origin.section == ["nodes"] { "hostname" } else { "name" };
-        walk.slot(part.origin.slot, outer, name_key, &mut self.indexes);
+        let name_key = |member| Home::name_key_in(part.origin.section, member);
+        walk.slot(part.origin.slot, outer, name_key(None), &mut self.indexes);
         if let Some((list, slot)) = part.origin.member {
             walk.key(list);
-            walk.slot(slot, inner, if list == "peers" { "host" } else { "name" }, &mut self.indexes);
+            walk.slot(slot, inner, name_key(Some(list)), &mut self.indexes);
         }
         match part.at {
             At::Name => {}

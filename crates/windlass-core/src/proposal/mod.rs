@@ -7,6 +7,7 @@
 mod blocked;
 mod reconcile;
 mod run;
+mod states;
 mod status;
 
 pub use blocked::{Existing, blockers};

@@ -1,64 +1,25 @@
 //! What the fates of its proposals make of a sync run.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
-
 use super::Status;
+use super::states::states;
 
-macro_rules! run_statuses {
-    ($($(#[doc = $doc:literal])* $variant:ident $slug:literal,)*) => {
-        /// Where a sync run is.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum RunStatus {
-            $($(#[doc = $doc])* $variant,)*
-        }
-
-        impl RunStatus {
-            /// Every state.
-            pub const ALL: &'static [RunStatus] = &[$(RunStatus::$variant),*];
-
-            /// The spelling in the API and the database.
-            pub const fn slug(self) -> &'static str {
-                match self { $(RunStatus::$variant => $slug),* }
-            }
-        }
-    };
-}
-
-run_statuses! {
-    /// Waiting to start, fetching, reading or comparing.
-    InProgress "in_progress",
-    /// Git and Windlass agree; nothing to do.
-    Success "success",
-    /// There are differences; their proposals wait.
-    DiffReady "diff_ready",
-    /// More differences than the cap, or not all of them were applied.
-    Partial "partial",
-    /// It could not be done; nothing was changed.
-    Failed "failed",
-    /// Every difference was applied.
-    Applied "applied",
-    /// Every difference was made by hand.
-    AppliedManually "applied_manually",
-}
-
-impl RunStatus {
-    /// The state of this spelling.
-    pub fn from_slug(slug: &str) -> Option<RunStatus> {
-        RunStatus::ALL.iter().copied().find(|status| status.slug() == slug)
-    }
-}
-
-impl fmt::Display for RunStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.slug())
-    }
-}
-
-impl Serialize for RunStatus {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.slug())
+states! {
+    /// Where a sync run is.
+    RunStatus {
+        /// Waiting to start, fetching, reading or comparing.
+        InProgress "in_progress",
+        /// Git and Windlass agree; nothing to do.
+        Success "success",
+        /// There are differences; their proposals wait.
+        DiffReady "diff_ready",
+        /// More differences than the cap, or not all of them were applied.
+        Partial "partial",
+        /// It could not be done; nothing was changed.
+        Failed "failed",
+        /// Every difference was applied.
+        Applied "applied",
+        /// Every difference was made by hand.
+        AppliedManually "applied_manually",
     }
 }
 

@@ -1,56 +1,32 @@
 //! The states of a proposal.
 
-use std::fmt;
+use super::states::states;
 
-use serde::{Serialize, Serializer};
-
-macro_rules! statuses {
-    ($($(#[doc = $doc:literal])* $variant:ident $slug:literal,)*) => {
-        /// Where a proposal is in its life.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Status {
-            $($(#[doc = $doc])* $variant,)*
-        }
-
-        impl Status {
-            /// Every state.
-            pub const ALL: &'static [Status] = &[$(Status::$variant),*];
-
-            /// The spelling in the API and the database.
-            pub const fn slug(self) -> &'static str {
-                match self { $(Status::$variant => $slug),* }
-            }
-        }
-    };
-}
-
-statuses! {
-    /// Offered; someone has to decide.
-    PendingApproval "pending_approval",
-    /// Granted; applied as soon as nothing is in the way.
-    Approved "approved",
-    /// Done.
-    Applied "applied",
-    /// Applying it failed; nothing of it was kept.
-    Failed "failed",
-    /// Refused by someone.
-    Rejected "rejected",
-    /// Git or the live state moved on; another proposal takes its place.
-    Superseded "superseded",
-    /// The difference is gone.
-    Withdrawn "withdrawn",
-    /// Nobody decided in time, or what was approved could not be applied in time.
-    Expired "expired",
-    /// It was approved, and then someone made the very change by hand.
-    AppliedManually "applied_manually",
+states! {
+    /// Where a proposal is in its life.
+    Status {
+        /// Offered; someone has to decide.
+        PendingApproval "pending_approval",
+        /// Granted; applied as soon as nothing is in the way.
+        Approved "approved",
+        /// Done.
+        Applied "applied",
+        /// Applying it failed; nothing of it was kept.
+        Failed "failed",
+        /// Refused by someone.
+        Rejected "rejected",
+        /// Git or the live state moved on; another proposal takes its place.
+        Superseded "superseded",
+        /// The difference is gone.
+        Withdrawn "withdrawn",
+        /// Nobody decided in time, or what was approved could not be applied in time.
+        Expired "expired",
+        /// It was approved, and then someone made the very change by hand.
+        AppliedManually "applied_manually",
+    }
 }
 
 impl Status {
-    /// The state of this spelling.
-    pub fn from_slug(slug: &str) -> Option<Status> {
-        Status::ALL.iter().copied().find(|status| status.slug() == slug)
-    }
-
     /// Whether anything can still become of it.
     pub const fn is_open(self) -> bool {
         matches!(self, Status::PendingApproval | Status::Approved)
@@ -77,18 +53,6 @@ impl Status {
             ),
             Applied | Failed | Rejected | Superseded | Withdrawn | Expired | AppliedManually => false,
         }
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.slug())
-    }
-}
-
-impl Serialize for Status {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.slug())
     }
 }
 

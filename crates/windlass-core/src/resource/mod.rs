@@ -7,6 +7,7 @@ mod assignment;
 mod bundle;
 mod cluster;
 mod federation;
+mod home;
 mod map;
 mod module;
 mod network;
@@ -26,6 +27,7 @@ pub use bundle::{
 };
 pub use cluster::{ClusterGroupSpec, ClusterSpec, ExpressionOperator, LabelExpression, LabelSelector};
 pub use federation::FederationPeerSpec;
+pub(crate) use home::Home;
 pub use map::ResourceMap;
 pub use module::{HostFile, HostService, HostSpec, ModuleSpec, ServiceState, Variety};
 pub use network::{NetworkSpec, PeerSpec, RoutingMode, VirtualIpSpec};

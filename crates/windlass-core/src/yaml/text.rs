@@ -31,7 +31,7 @@ pub(crate) fn block_lines(text: &str) -> Option<(&'static str, std::str::Split<'
 }
 
 /// Whether a text may stand without quotes, in block and in flow style.
-pub(super) fn is_plain(text: &str) -> bool {
+fn is_plain(text: &str) -> bool {
     let begins_well = text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '_'));
     let ends_well = !text.ends_with([' ', ':']);
     let is_allowed = |c: char| c.is_alphanumeric() || " _-./@:+=%~^()$;".contains(c);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::text::{double_quoted, is_hidden, is_plain};
+use super::text::{block_lines, double_quoted, inline, is_hidden};
 
 /// Spaces by which the inside of a block collection is indented.
 pub(super) const STEP: usize = 2;
@@ -136,30 +136,12 @@ pub(super) fn key_text(key: &str) -> String {
 
 /// A single value where lines may follow: text of several lines is written as lines.
 pub(super) fn single_in_block(value: &Value, quotes: Quotes, column: usize) -> String {
-    match value {
-        Value::String(text) if is_literal(text) => {
-            let chomping = if text.ends_with('\n') { "" } else { "-" };
-            let inner = column + STEP;
-            let shown = text.strip_suffix('\n').unwrap_or(text).split('\n').map(|line| match line {
-                "" => "\n".to_owned(),
-                line => format!("{}{line}", new_line(inner)),
-            });
-            format!("|{chomping}{}", shown.collect::<String>())
-        }
-        _ => single(value, quotes),
-    }
-}
-
-/// Whether lines after `|` hold this text without further marks.
-fn is_literal(text: &str) -> bool {
-    let body = text.strip_suffix('\n').unwrap_or(text);
-    let is_sound = |line: &str| line.is_empty() || !line.trim().is_empty();
-    text.contains('\n')
-        && !body.is_empty()
-        && !body.starts_with([' ', '\t', '\n'])
-        && !body.ends_with('\n')
-        && body.split('\n').all(is_sound)
-        && text.chars().all(|c| c == '\n' || c == '\t' || !is_hidden(c))
+    let Some((header, lines)) = value.as_str().and_then(block_lines) else { return single(value, quotes) };
+    let shown = lines.map(|line| match line {
+        "" => "\n".to_owned(),
+        line => format!("{}{line}", new_line(column + STEP)),
+    });
+    format!("{header}{}", shown.collect::<String>())
 }
 
 /// A single value on one line.
@@ -172,7 +154,7 @@ pub(super) fn single(value: &Value, quotes: Quotes) -> String {
 
 fn text(text: &str, quotes: Quotes) -> String {
     match quotes {
-        Quotes::AsNeeded if is_plain(text) => text.to_owned(),
+        Quotes::AsNeeded => inline(text),
         Quotes::Single if !text.chars().any(is_hidden) => format!("'{}'", text.replace('\'', "''")),
         _ => double_quoted(text),
     }

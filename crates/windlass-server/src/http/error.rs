@@ -16,6 +16,16 @@ pub(crate) struct HttpError {
     status: StatusCode,
     body: Box<ErrorBody>,
     retry_after: Option<u64>,
+    record: Record,
+}
+
+/// Whether the refusal of a change is in the audit log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Record {
+    /// Not yet.
+    Due,
+    /// Whoever refused it has entered it, with more to say than the guard.
+    Made,
 }
 
 impl HttpError {
@@ -32,7 +42,7 @@ impl HttpError {
             details: Vec::new(),
             request_id: String::new(),
         };
-        HttpError { status, body: Box::new(body), retry_after: None }
+        HttpError { status, body: Box::new(body), retry_after: None, record: Record::Due }
     }
 
     /// The same answer whether something is absent or in another account.
@@ -101,8 +111,8 @@ impl HttpError {
         error
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
-        self.status
+    pub(super) fn refusal(&self) -> (StatusCode, &str) {
+        (self.status, &self.body.code)
     }
 
     /// The error alone, for one item of a batch.
@@ -122,14 +132,17 @@ impl IntoResponse for HttpError {
         {
             response.headers_mut().insert(header::RETRY_AFTER, value);
         }
-        response.extensions_mut().insert(Told(*self.body));
+        response.extensions_mut().insert(Told { error: *self.body, record: self.record });
         response
     }
 }
 
 /// What an answer says went wrong, until [`worded`] makes its body of it.
 #[derive(Clone, Debug)]
-pub(super) struct Told(pub(super) ErrorBody);
+pub(super) struct Told {
+    pub(super) error: ErrorBody,
+    pub(super) record: Record,
+}
 
 /// The answer in the one shape that errors have, with the id of its request. An answer that came from below, and says
 /// nothing or something else, gets a body that does.
@@ -139,7 +152,7 @@ pub(super) fn worded(mut response: Response, request_id: &str) -> Response {
     if !status.is_client_error() && !status.is_server_error() {
         return response;
     }
-    let mut error = told.map_or_else(|| unspoken(status), |told| told.0);
+    let mut error = told.map_or_else(|| unspoken(status), |told| told.error);
     error.request_id = request_id.to_owned();
     let (mut parts, _) = response.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
@@ -233,23 +246,21 @@ impl From<LoginError> for HttpError {
 
 impl From<DecisionError> for HttpError {
     fn from(error: DecisionError) -> HttpError {
+        let recorded = |error: HttpError| HttpError { record: Record::Made, ..error };
         match error {
             DecisionError::NotFound => HttpError::not_found(),
             DecisionError::Closed(status) => {
                 let message = format!("the proposal is {status}");
-                HttpError::conflict(
-                    "not-open",
-                    message,
-                    "only a proposal that waits for approval can be decided about",
-                )
+                let help = "only a proposal that waits for approval can be decided about";
+                recorded(HttpError::conflict("not-open", message, help))
             }
             DecisionError::Moved { digest } => {
                 let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
-                HttpError::conflict("moved", message, "review it again")
+                recorded(HttpError::conflict("moved", message, "review it again"))
             }
             DecisionError::NotAllowed(why) => {
                 let help = "someone else has to decide";
-                HttpError::new(StatusCode::FORBIDDEN, "not-allowed", why, help)
+                recorded(HttpError::new(StatusCode::FORBIDDEN, "not-allowed", why, help))
             }
             DecisionError::Outdated => HttpError::precondition(),
             DecisionError::Unsound(diagnostics) => HttpError::unsound(&diagnostics),

@@ -14,7 +14,7 @@ use serde_json::json;
 use windlass_api::endpoint::{Access, Operation, endpoints};
 use windlass_store::{AuditEntry, Outcome, new_id};
 
-use super::error::{HttpError, Told, worded};
+use super::error::{HttpError, Record, Told, worded};
 use super::request::header_text;
 use crate::auth::{Identity, identify};
 use crate::clock::now;
@@ -212,7 +212,7 @@ async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, H
     let identity = identify(server, asked.authorization.as_deref(), address, request_id).await?;
     if let Some(error) = refusal_of(&identity, rule, &asked.path) {
         if asked.changes_something() {
-            record_refusal(server, &identity, asked, error.status()).await?;
+            record_refusal(server, &identity, asked, error.refusal()).await?;
         }
         return Err(error);
     }
@@ -250,20 +250,30 @@ fn refusal_of(identity: &Identity, rule: Rule, path: &str) -> Option<HttpError> 
     }
 }
 
-/// How a change was refused further in: there, too, someone tried what they may not do.
-fn refused_inside(asked: &Asked, response: &Response) -> Option<StatusCode> {
-    let told = response.extensions().get::<Told>()?;
-    (told.0.code == "forbidden" && asked.changes_something()).then(|| response.status())
+/// How changes are refused: someone tried what they may not do, or what cannot be done as things are. What cannot be
+/// read, or is about nothing, is no change.
+const REFUSALS: [StatusCode; 4] = [
+    StatusCode::FORBIDDEN,
+    StatusCode::CONFLICT,
+    StatusCode::PRECONDITION_FAILED,
+    StatusCode::UNPROCESSABLE_ENTITY,
+];
+
+/// Status and code of a change that was refused further in, unless that is on the record already.
+fn refused_inside(asked: &Asked, response: &Response) -> Option<(StatusCode, String)> {
+    let told = response.extensions().get::<Told>().filter(|told| told.record == Record::Due)?;
+    let is_refusal = asked.changes_something() && REFUSALS.contains(&response.status());
+    is_refusal.then(|| (response.status(), told.error.code.clone()))
 }
 
 async fn note_refusal(
     server: &Server,
     identity: &Identity,
     asked: &Asked,
-    refused: Option<StatusCode>,
+    refused: Option<(StatusCode, String)>,
 ) -> Result<(), HttpError> {
     match refused {
-        Some(status) => record_refusal(server, identity, asked, status).await,
+        Some((status, code)) => record_refusal(server, identity, asked, (status, &code)).await,
         None => Ok(()),
     }
 }
@@ -273,11 +283,11 @@ async fn record_refusal(
     server: &Server,
     identity: &Identity,
     asked: &Asked,
-    status: StatusCode,
+    (status, code): (StatusCode, &str),
 ) -> Result<(), HttpError> {
     let mut writing = server.store().write_account(&identity.account_id).await?;
     let target: String = asked.path.chars().take(300).collect();
-    let detail = json!({"method": asked.method.as_str(), "status": status.as_u16()});
+    let detail = json!({"method": asked.method.as_str(), "status": status.as_u16(), "code": code});
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
         ..tell::entry(&identity.actor(), "request", ("path", &target), detail, now())

@@ -106,7 +106,7 @@ fn step_of(problem: &Problem) -> &'static str {
             "host-key"
         }
         Problem::Auth { .. } => "auth",
-        Problem::RepositoryMissing | Problem::Protocol { .. } => "repository",
+        Problem::RepositoryMissing | Problem::ObjectFormat | Problem::Protocol { .. } => "repository",
         Problem::BranchMissing { .. } => "branch",
         Problem::TooLarge { .. }
         | Problem::Timeout { .. }

@@ -9,6 +9,9 @@ use std::time::Duration;
 /// What a server says is hostile text; this much of it is enough to recognise a cause.
 const MAX_QUOTED_CHARS: usize = 300;
 
+/// What gix says, in words alone, when it meets an object name of SHA-256.
+const SHA256_NAME: &str = "A hash sized 64 hexadecimal characters";
+
 /// What stood in the way of talking to a remote.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
@@ -59,6 +62,9 @@ pub enum Problem {
     /// There is no repository at the address, or it is hidden.
     #[error("there is no repository at this address, or it may not be seen with this credential")]
     RepositoryMissing,
+    /// The repository names its objects by SHA-256.
+    #[error("this repository uses SHA-256 object names, which Windlass cannot read")]
+    ObjectFormat,
     /// The server sends more than the limits allow.
     #[error("the repository is too large: {reason}")]
     TooLarge {
@@ -106,6 +112,7 @@ impl Problem {
             Problem::HostKeyUnavailable { .. } => "host-key-unavailable",
             Problem::BranchMissing { .. } => "branch-missing",
             Problem::RepositoryMissing => "repository-missing",
+            Problem::ObjectFormat => "object-format",
             Problem::TooLarge { .. } => "too-large",
             Problem::Timeout { .. } => "timeout",
             Problem::Interrupted => "interrupted",
@@ -141,6 +148,9 @@ impl Problem {
             Problem::BranchMissing { .. } => "check the branch's name, or push the branch",
             Problem::RepositoryMissing => {
                 "check the path in the repository URL, and that the credential may read the repository"
+            }
+            Problem::ObjectFormat => {
+                "keep the fleet in a repository with SHA-1 object names, as `git init --object-format=sha1` makes it"
             }
             Problem::TooLarge { .. } => {
                 "keep fleets in a repository of their own, without binaries, or raise the limits"
@@ -233,6 +243,9 @@ pub(super) fn of_gix(error: &gix::Error) -> Problem {
         return Problem::DiskFull;
     }
     let said: Vec<String> = error.iter_errors().map(ToString::to_string).collect();
+    if said.iter().any(|text| text.contains(SHA256_NAME)) {
+        return Problem::ObjectFormat;
+    }
     Problem::Protocol { reason: quoted(&said.join(": ")) }
 }
 

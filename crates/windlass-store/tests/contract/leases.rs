@@ -101,3 +101,16 @@ fn of_many_who_want_a_lease_one_gets_it() {
         }
     });
 }
+
+#[test]
+fn a_lease_that_was_taken_before_the_clock_was_put_back_does_not_last_until_then() {
+    on_both(|world| async move {
+        let ahead = take(&world, "a", 100_000).await.unwrap();
+        let now = take(&world, "b", 10).await.unwrap();
+        assert_eq!(now.epoch, 2);
+        assert!(matches!(check(&world, &ahead).await, Err(StoreError::LeaseLost { .. })));
+        assert_eq!(take(&world, "a", 11).await, None);
+        // Clocks of replicas that differ by less than a lease take nothing from each other.
+        assert_eq!(take(&world, "a", -15).await, None);
+    });
+}

@@ -72,6 +72,29 @@ fn what_is_due_is_enabled_and_the_longest_due_comes_first() {
 }
 
 #[test]
+fn a_clock_that_was_put_back_or_forward_keeps_nothing_from_being_due() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let interval = i64::try_from(fleet.interval.as_secs()).unwrap();
+        let mut writing = world.store.write().await.unwrap();
+        let now = 1_000_000;
+        for (next, is_due) in [
+            (now, true),
+            (now - 1_000_000, true),
+            (now + 1, false),
+            (now + interval, false),
+            (now + interval * 11 / 10, false),
+            (now + 1_000_000_000, true),
+        ] {
+            writing.repository_schedule(&fleet.id, at(next)).await.unwrap();
+            let due = writing.repositories_due(at(now), 9).await.unwrap();
+            assert_eq!(!due.is_empty(), is_due, "{next}");
+        }
+    });
+}
+
+#[test]
 fn a_failed_run_does_not_move_what_is_known_of_the_last_good_one() {
     on_both(|world| async move {
         let acme = world.account("acme").await;

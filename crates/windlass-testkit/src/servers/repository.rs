@@ -27,6 +27,13 @@ impl WorkTree {
         work
     }
 
+    /// An empty repository whose objects have SHA-256 names.
+    pub fn with_sha256() -> WorkTree {
+        let work = WorkTree { directory: tempfile::tempdir().expect("a temporary directory") };
+        work.git(&["init", "--quiet", "--initial-branch=main", "--object-format=sha256"]);
+        work
+    }
+
     /// Its directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
@@ -66,7 +73,8 @@ impl WorkTree {
     pub fn publish(&self, root: &Path, name: &str) -> PathBuf {
         let bare = root.join(name);
         let bare_text = bare.to_str().expect("temporary directories have plain names");
-        self.git(&["init", "--quiet", "--bare", "--initial-branch=main", bare_text]);
+        let format = format!("--object-format={}", self.git(&["rev-parse", "--show-object-format"]));
+        self.git(&["init", "--quiet", "--bare", "--initial-branch=main", &format, bare_text]);
         self.git(&["push", "--quiet", bare_text, "--all"]);
         bare
     }

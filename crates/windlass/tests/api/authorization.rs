@@ -119,7 +119,8 @@ async fn refusals(installation: &Installation, admin: &Person) -> usize {
     let (mut count, mut cursor) = (0, String::new());
     loop {
         let page = installation.get(admin, &format!("/api/v1/system/audit?limit=500{cursor}")).await;
-        let refused = |entry: &&Value| entry["outcome"] == "refused" && entry["action"] == "request";
+        // Others were refused because there is nothing to do it to.
+        let refused = |entry: &&Value| entry["outcome"] == "refused" && entry["detail"]["status"] == 403;
         count += page["audit"].as_array().unwrap().iter().filter(refused).count();
         match page["meta"]["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),

@@ -214,3 +214,44 @@ async fn a_reset_password_ends_every_session() {
     let session = installation.tell("", "POST", "/api/v1/auth/login", &login).await.expect(200);
     assert_eq!(session["me"]["must_change_password"], true);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_cannot_be_made_is_on_the_record_once_and_one_that_is_none_is_not() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    installation.make_cluster(&admin, "one").await.expect(201);
+    let work = fleet(FLEET);
+    let repository = installation.register(&admin, "fleet", &work).await;
+    let run = installation.sync(&admin, &repository).await;
+    let proposal = format!("/api/v1/system/proposals/{}", run["proposals"][0]["id"].as_str().unwrap());
+    let cluster = "/api/v1/system/clusters/one";
+    let cases = [
+        ("POST", "/api/v1/system/clusters", json!({"name": "one"}), 409, "request", 1),
+        ("POST", "/api/v1/system/clusters", json!({"name": "not a name"}), 422, "request", 1),
+        ("POST", TOKENS, json!({"name": ""}), 422, "request", 1),
+        ("POST", &format!("{proposal}/apply"), json!({}), 409, "request", 1),
+        ("POST", &format!("{proposal}/approve"), json!({"digest": "another"}), 409, "proposal.approve", 1),
+        ("POST", TOKENS, json!({"name": 5}), 400, "", 0),
+        ("DELETE", "/api/v1/system/clusters/absent", json!({}), 404, "", 0),
+    ];
+    for (method, path, body, status, action, entries) in cases {
+        let before = installation.get(&admin, "/api/v1/system/audit").await["audit"][0]["seq"].clone();
+        let refused = installation.tell(&admin.token, method, path, &body).await;
+        assert_eq!(refused.status, status, "{method} {path}: {refused:?}");
+        let audit = installation.get(&admin, "/api/v1/system/audit").await;
+        let new: Vec<_> =
+            audit["audit"].as_array().unwrap().iter().take_while(|entry| entry["seq"] != before).collect();
+        assert_eq!(new.len(), entries, "{method} {path}: {new:?}");
+        for entry in new {
+            assert_eq!((&entry["outcome"], &entry["action"]), (&json!("refused"), &json!(action)), "{entry}");
+        }
+    }
+    let stale = installation.request("PATCH", cluster).bearer_auth(&admin.token).header("if-match", "\"99\"");
+    let stale = installation.send(stale.json(&json!({"labels": {"a": "b"}}))).await;
+    assert_eq!(stale.status, 412, "{stale:?}");
+    let record = installation.get(&admin, "/api/v1/system/audit?limit=1").await["audit"][0].clone();
+    assert_eq!(
+        (&record["outcome"], &record["detail"]["code"]),
+        (&json!("refused"), &json!("changed-meanwhile"))
+    );
+}

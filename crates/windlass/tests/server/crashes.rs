@@ -25,7 +25,7 @@ fn second_fleet() -> String {
 
 /// What a server answered with success, and must therefore never forget.
 #[derive(Default)]
-struct Acknowledged {
+pub(crate) struct Acknowledged {
     repository: Option<String>,
     runs: BTreeSet<String>,
     approved: BTreeSet<String>,
@@ -90,14 +90,14 @@ impl Operator {
 
 /// What is left at the end, without what differs from run to run by itself.
 #[derive(Debug, PartialEq)]
-struct End {
-    resources: Vec<(String, String, String, Option<String>)>,
+pub(crate) struct End {
+    pub(crate) resources: Vec<(String, String, String, Option<String>)>,
     proposals: Vec<(String, String, String, String)>,
     changes: Vec<String>,
     applies: Vec<String>,
 }
 
-fn end_of(api: &Api) -> End {
+pub(crate) fn end_of(api: &Api) -> End {
     let resources = api.resources().unwrap().into_iter();
     let proposals = api.proposals().unwrap().into_iter();
     let events = api.events(0).unwrap().into_iter();
@@ -124,7 +124,7 @@ fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 /// Nothing that was acknowledged is lost, nothing was told twice, and the audit log is whole.
-fn check_history(api: &Api, acknowledged: &Acknowledged) {
+pub(crate) fn check_history(api: &Api, acknowledged: &Acknowledged) {
     let mut told: BTreeMap<_, usize> = BTreeMap::new();
     for event in api.events(0).unwrap() {
         if event.correlation_id.is_some() {

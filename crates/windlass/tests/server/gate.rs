@@ -56,6 +56,37 @@ fn two_approvals_are_needed_and_none_of_them_from_the_author() {
 }
 
 #[test]
+fn an_approval_given_before_an_edit_stops_counting() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let api = &server.api;
+    set_policy(api, &json!([{"name": "twice", "action": "require_approval", "approvals": 2}]));
+    let (ben, cyd) = (approver(&server, "ben@example.com"), approver(&server, "cyd@example.com"));
+    let work = repository_with(&fleet("templates:\n  web: {node_platform: ubuntu-24.04-amd64}\n"));
+    let id = register(api, "fleet-config", &work).id;
+    let proposal = api.sync(&id).unwrap().proposals.remove(0);
+    ben.approve(&proposal.id).unwrap();
+    let mut payload = proposal.payload.clone();
+    payload["description"] = json!("edited");
+    let edit = json!({"payload": payload});
+    api.text(api.call(Operation::ProposalEdit, &[&proposal.id]).body(&edit)).unwrap();
+
+    let edited = api.proposal(&proposal.id).unwrap();
+    let gate = edited.gate.unwrap();
+    assert_eq!((gate.have, gate.need), (0, 2));
+    assert_eq!(edited.approvals.iter().filter(|approval| approval.counts).count(), 0);
+    cyd.approve(&proposal.id).unwrap();
+    let half = api.proposal(&proposal.id).unwrap();
+    assert_eq!((half.status.as_str(), half.gate.unwrap().have), ("pending_approval", 1));
+    assert_eq!(api.resources().unwrap().len(), 0);
+    // Who approved the other content may approve this one.
+    ben.approve(&proposal.id).unwrap();
+    api.wait_for_status(&proposal.id, "applied");
+    assert_eq!(api.resources().unwrap()[0].spec["description"], "edited");
+    server.stop();
+}
+
+#[test]
 fn what_a_policy_blocks_nobody_can_approve() {
     let installation = Installation::new();
     let server = installation.serve(&[]);

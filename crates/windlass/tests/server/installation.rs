@@ -55,6 +55,12 @@ impl Installation {
         Installation { database: Some(url), ..Installation::new() }
     }
 
+    /// Another server's place beside this one, which was started before: a data directory of its own, the same database.
+    pub(crate) fn replica(&self) -> Installation {
+        let (database, token) = (self.database.clone(), self.token.clone());
+        Installation { database, token, ..Installation::new() }
+    }
+
     /// The session of the first administrator.
     pub(crate) fn token(&self) -> Option<String> {
         self.token.borrow().clone()

@@ -11,6 +11,7 @@ mod batches;
 mod crashes;
 mod gate;
 mod proposals;
+mod replicas;
 mod sharing;
 mod stopping;
 mod tutorial;

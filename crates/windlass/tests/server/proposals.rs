@@ -157,7 +157,10 @@ fn what_was_approved_and_could_not_be_applied_in_time_says_what_was_in_the_way()
     assert!(reason.starts_with("it was approved but could not be applied in time: "), "{reason}");
     assert!(reason.contains("a storm"), "{reason}");
     let events = api.events(0).unwrap();
-    let told = events.iter().rfind(|event| event.kind == "gitops.proposal_expired").unwrap();
+    let told = events
+        .iter()
+        .find(|event| event.kind == "gitops.proposal_expired" && event.payload["proposal_id"] == first.id)
+        .unwrap();
     assert!(told.message.ends_with(&reason), "{told:?}");
     server.stop();
 }

@@ -150,3 +150,53 @@ fn a_full_disk_is_told_of_and_nothing_is_lost_by_it() {
     assert!(verdict.intact, "{verdict:?}");
     server.stop();
 }
+
+/// Someone without rights, whom root can become.
+const NOBODY: [&str; 3] = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+
+/// The program as someone who may not write everywhere; nothing where that cannot be arranged.
+#[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
+fn as_nobody(command: &Command) -> Option<Command> {
+    let mut other = Command::new("setpriv");
+    other.args(NOBODY).arg(command.get_program());
+    let is_possible =
+        Command::new("setpriv").args(NOBODY).arg(command.get_program()).arg("--version").output();
+    if !is_possible.is_ok_and(|tried| tried.status.success()) {
+        eprintln!("skipped: the program cannot be run as somebody else here");
+        return None;
+    }
+    other.args(command.get_args());
+    Some(other)
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_written_is_told_before_anything_is_begun() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let data = directory.path().join("data");
+    let installation = Installation::at(&data);
+    let mut command = installation.command("serve");
+    command.args(["--listen", "127.0.0.1:0"]);
+    let Some(mut absent) = as_nobody(&command) else { return };
+    let told = |output: Output| {
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("listens"));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let text = told(absent.output().unwrap());
+    assert!(text.contains("cannot use the data directory") && text.contains("Permission denied"), "{text}");
+    assert!(!data.exists());
+
+    // One that somebody else made and filled.
+    installation.serve(&[]).stop();
+    for mode in [0o700, 0o555] {
+        fs::set_permissions(&data, fs::Permissions::from_mode(mode)).unwrap();
+        let text = told(as_nobody(&command).unwrap().output().unwrap());
+        assert!(text.contains("cannot use the data directory"), "{mode:o}: {text}");
+        assert!(text.contains(data.to_str().unwrap()), "{mode:o}: {text}");
+    }
+    let server = installation.serve(&[]);
+    assert!(server.api.resources().is_ok(), "nothing was spoiled by trying");
+    server.stop();
+}
