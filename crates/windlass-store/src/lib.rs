@@ -38,7 +38,7 @@ pub use error::StoreError;
 pub use events::{Event, EventFilter, EventOrder, NewEvent, Severity};
 pub use leases::Lease;
 pub use page::new_id;
-pub use proposal_lists::ProposalFilter;
+pub use proposal_lists::{ProposalFilter, Tally, Turn};
 pub use proposals::{Approval, Edit, Moved, Proposal};
 pub use repositories::Repository;
 pub use resources::{Resource, ResourceFilter, ResourceHead};

@@ -8,7 +8,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::page::{new_id, search_pattern};
+use crate::page::{like_pattern, new_id, search_pattern};
 use crate::sql::{Row, values};
 use crate::write::AccountWriting;
 
@@ -176,6 +176,22 @@ impl Reading {
                 })
             })
             .collect()
+    }
+
+    /// Resources of an account whose name or spec holds a text: those among which to look for who refers to something.
+    pub async fn resources_mentioning(
+        &mut self,
+        account_id: &str,
+        text: &str,
+        limit: usize,
+    ) -> Result<Vec<Resource>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM resources WHERE account_id = $1 AND (name LIKE $2 ESCAPE '\\' \
+             OR spec LIKE $2 ESCAPE '\\') ORDER BY kind, name LIMIT {limit}"
+        );
+        let pattern = format!("%{}", like_pattern(text, "%"));
+        let mut rows = self.connection.rows_built(sql, values![account_id, pattern]).await?;
+        rows.iter_mut().map(read_resource).collect()
     }
 
     /// Every resource of an account, or those of one owner.

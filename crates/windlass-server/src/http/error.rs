@@ -123,7 +123,7 @@ impl IntoResponse for HttpError {
 
 /// What an answer says went wrong, until [`worded`] makes its body of it.
 #[derive(Clone, Debug)]
-pub(super) struct Told(pub(super) ErrorBody);
+pub(crate) struct Told(pub(crate) ErrorBody);
 
 /// The answer in the one shape that errors have, with the id of its request. An answer that came from below, and says
 /// nothing or something else, gets a body that does.
@@ -146,7 +146,7 @@ pub(super) fn worded(mut response: Response, request_id: &str) -> Response {
 }
 
 /// What to say for an answer that says nothing itself.
-fn unspoken(status: StatusCode) -> ErrorBody {
+pub(crate) fn unspoken(status: StatusCode) -> ErrorBody {
     let (code, message, help) = match status {
         StatusCode::GATEWAY_TIMEOUT => ("timeout", "it took too long", "try again"),
         _ if status.is_server_error() => {

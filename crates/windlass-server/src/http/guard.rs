@@ -121,11 +121,11 @@ fn log(
 
 /// The route that answered, for numbers.
 #[derive(Clone)]
-struct Route(String);
+pub(crate) struct Route(pub(crate) String);
 
 /// Who asked, for the log.
 #[derive(Clone)]
-struct Who(String);
+pub(crate) struct Who(pub(crate) String);
 
 /// Lets a request through only if the endpoint table says so.
 pub(super) async fn authorize(State(server): State<Server>, mut request: Request, next: Next) -> Response {
@@ -168,21 +168,21 @@ pub(super) async fn authorize(State(server): State<Server>, mut request: Request
 }
 
 /// Databases differ in what they make of NUL; no text that we keep has one.
-fn has_nul(request: &Request) -> bool {
+pub(crate) fn has_nul(request: &Request) -> bool {
     request.uri().path_and_query().is_some_and(|asked| asked.as_str().contains("%00"))
 }
 
 /// What of a request decides whether it is allowed.
-struct Asked {
-    authorization: Option<String>,
-    address: String,
-    request_id: String,
-    method: Method,
-    path: String,
+pub(crate) struct Asked {
+    pub(crate) authorization: Option<String>,
+    pub(crate) address: String,
+    pub(crate) request_id: String,
+    pub(crate) method: Method,
+    pub(crate) path: String,
 }
 
 impl Asked {
-    fn of(request: &Request, request_id: &str) -> Asked {
+    pub(crate) fn of(request: &Request, request_id: &str) -> Asked {
         Asked {
             authorization: header_text(request.headers(), "authorization").map(str::to_owned),
             address: request.extensions().get::<From>().map(|from| from.0.clone()).unwrap_or_default(),
@@ -192,7 +192,7 @@ impl Asked {
         }
     }
 
-    fn changes_something(&self) -> bool {
+    pub(crate) fn changes_something(&self) -> bool {
         self.method != Method::GET && self.method != Method::HEAD
     }
 }
@@ -200,7 +200,7 @@ impl Asked {
 async fn check(server: &Server, asked: &Asked, access: Access) -> Result<Identity, HttpError> {
     let (address, request_id) = (asked.address.clone(), asked.request_id.clone());
     let identity = identify(server, asked.authorization.as_deref(), address, request_id).await?;
-    if let Some(error) = refusal_of(&identity, access, &asked.path) {
+    if let Some(error) = password_first(&identity, &asked.path).or_else(|| refusal_of(&identity, access)) {
         if asked.changes_something() {
             record_refusal(server, &identity, asked, error.status()).await?;
         }
@@ -212,7 +212,7 @@ async fn check(server: &Server, asked: &Asked, access: Access) -> Result<Identit
 /// What someone with a one-time password may still do.
 const BEFORE_OWN_PASSWORD: &[&str] = &["/api/v1/auth/password", "/api/v1/auth/me", "/api/v1/auth/logout"];
 
-fn refusal_of(identity: &Identity, access: Access, path: &str) -> Option<HttpError> {
+fn password_first(identity: &Identity, path: &str) -> Option<HttpError> {
     if identity.must_change_password && !BEFORE_OWN_PASSWORD.contains(&path) {
         let help = "POST /api/v1/auth/password, or `windlass login`";
         return Some(HttpError::new(
@@ -222,6 +222,11 @@ fn refusal_of(identity: &Identity, access: Access, path: &str) -> Option<HttpErr
             help,
         ));
     }
+    None
+}
+
+/// Why someone may not; nothing if they may. The one place that asks, for the API and for pages.
+pub(crate) fn refusal_of(identity: &Identity, access: Access) -> Option<HttpError> {
     match access {
         Access::Public | Access::SignedIn => None,
         Access::Needs(permission) if identity.permissions.contains(&permission) => None,
@@ -255,7 +260,7 @@ async fn note_refusal(
 }
 
 /// Refused changes are on the record too.
-async fn record_refusal(
+pub(crate) async fn record_refusal(
     server: &Server,
     identity: &Identity,
     asked: &Asked,
@@ -273,7 +278,7 @@ async fn record_refusal(
 }
 
 /// A handler that panicked answers like any other failure, and says nothing of why.
-pub(super) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     let help = "see the server's log for this request";
     HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Windlass itself failed", help)
         .into_response()

@@ -5,12 +5,13 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use windlass_api::types::{
-    ApproveBody, BatchBody, BatchDecision, BatchItem, BatchResult, EditBody, ProposalEnvelope, ProposalList,
-    RejectBody,
+    ApproveBody, BatchBody, BatchDecision, BatchItem, BatchResult, EditBody, ProposalEnvelope, ProposalInfo,
+    ProposalList, RejectBody,
 };
+use windlass_core::diff::Action;
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
-use windlass_store::{Account, ProposalFilter, Reading, Repository};
+use windlass_store::{Account, Proposal, ProposalFilter, Reading, Repository};
 
 use super::audit::PageQueryText;
 use super::error::HttpError;
@@ -33,12 +34,20 @@ const MAX_BATCH: usize = 5_000;
 pub(super) struct ListQuery {
     #[serde(flatten)]
     page: PageQueryText,
-    status: Option<String>,
-    run: Option<String>,
-    repository: Option<String>,
-    kind: Option<String>,
-    name: Option<String>,
-    q: Option<String>,
+    #[serde(flatten)]
+    choice: Choice,
+}
+
+/// Which proposals someone asks for, in their words.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Choice {
+    pub(crate) status: Option<String>,
+    pub(crate) run: Option<String>,
+    pub(crate) repository: Option<String>,
+    pub(crate) kind: Option<String>,
+    pub(crate) change: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) q: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -57,10 +66,18 @@ fn read_statuses(text: &str) -> Result<Vec<Status>, HttpError> {
     text.split(',').map(|word| Status::from_slug(word.trim()).ok_or_else(|| wrong(word))).collect()
 }
 
-async fn filter_of(
+fn read_change(text: &str) -> Result<Action, HttpError> {
+    let known = [Action::Create, Action::Update, Action::Destroy];
+    known.into_iter().find(|action| action.to_string() == text).ok_or_else(|| {
+        HttpError::bad_request("change is create, update or destroy", "for example change=destroy")
+    })
+}
+
+/// The filter that someone's words mean.
+pub(crate) async fn filter_of(
     reading: &mut Reading,
     who: &Identity,
-    query: &ListQuery,
+    query: &Choice,
 ) -> Result<ProposalFilter, HttpError> {
     let repository_id = match &query.repository {
         Some(repository) => {
@@ -74,7 +91,9 @@ async fn filter_of(
         run_id: query.run.clone(),
         repository_id,
         kind: query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?,
+        change: query.change.as_deref().map(read_change).transpose()?,
         name: query.name.clone(),
+        waits_for: None,
         search: query.q.clone(),
     })
 }
@@ -93,33 +112,46 @@ pub(super) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Answer {
     let mut reading = server.store().read().await?;
-    let filter = filter_of(&mut reading, &who, &query).await?;
+    let filter = filter_of(&mut reading, &who, &query.choice).await?;
     let page = query.page.read()?;
     let limit = page.limit()?;
     let before = page.after_as(read_id)?;
     let mut found = reading.proposals(&who.account_id, &filter, before.as_deref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |proposal| proposal.id.clone());
-    let (account, repositories) = surroundings(&mut reading, &who).await?;
-    let gatekeeper = Gatekeeper::of(&account);
-    let mut proposals = Vec::with_capacity(found.len());
-    for proposal in &found {
-        let approvals = match proposal.status.is_open() {
-            true => reading.approvals(&proposal.id).await?,
-            false => Vec::new(),
-        };
-        let around = Around {
-            gatekeeper: &gatekeeper,
-            repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
-            approvals: &approvals,
-            person: &who.email,
-            now: now(),
-        };
-        proposals.push(info(proposal, &around));
-    }
+    let proposals = describe(&mut reading, &who, &found).await?;
     ok(&ProposalList { proposals, meta })
 }
 
-async fn shown(server: &Server, who: &Identity, id: &str) -> Answer {
+/// Everything about several proposals of one account.
+pub(crate) async fn describe(
+    reading: &mut Reading,
+    who: &Identity,
+    found: &[Proposal],
+) -> Result<Vec<ProposalInfo>, HttpError> {
+    let (account, repositories) = surroundings(reading, who).await?;
+    let gatekeeper = Gatekeeper::of(&account);
+    let open: Vec<&str> = found
+        .iter()
+        .filter(|proposal| proposal.status.is_open())
+        .map(|proposal| proposal.id.as_str())
+        .collect();
+    let approvals = reading.approvals_of(&open).await?;
+    let now = now();
+    let told = found.iter().map(|proposal| {
+        let around = Around {
+            gatekeeper: &gatekeeper,
+            repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
+            approvals: approvals.get(&proposal.id).map_or(&[], Vec::as_slice),
+            person: &who.email,
+            now,
+        };
+        info(proposal, &around)
+    });
+    Ok(told.collect())
+}
+
+/// Everything about one proposal.
+pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<ProposalInfo, HttpError> {
     let mut reading = server.store().read().await?;
     let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
     let approvals = reading.approvals(&proposal.id).await?;
@@ -131,7 +163,13 @@ async fn shown(server: &Server, who: &Identity, id: &str) -> Answer {
         person: &who.email,
         now: now(),
     };
-    tagged(ok(&ProposalEnvelope { proposal: info(&proposal, &around) }), proposal.version)
+    Ok(info(&proposal, &around))
+}
+
+async fn shown(server: &Server, who: &Identity, id: &str) -> Answer {
+    let proposal = load(server, who, id).await?;
+    let version = proposal.version;
+    tagged(ok(&ProposalEnvelope { proposal }), version)
 }
 
 pub(super) async fn show(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
@@ -174,8 +212,17 @@ pub(super) async fn batch(
     who: Identity,
     Body(body): Body<BatchBody>,
 ) -> Answer {
+    ok(&decide_all(&server, &who, &body).await?)
+}
+
+/// Decides about several, each by itself.
+pub(crate) async fn decide_all(
+    server: &Server,
+    who: &Identity,
+    body: &BatchBody,
+) -> Result<BatchResult, HttpError> {
     let ids = match (&body.approval_request_id, body.ids.is_empty()) {
-        (Some(run), true) => open_of_run(&server, &who, run).await?,
+        (Some(run), true) => open_of_run(server, who, run).await?,
         (None, false) => body.ids.clone(),
         _ => {
             let message = "name either ids or an approval_request_id";
@@ -196,10 +243,10 @@ pub(super) async fn batch(
         let decided = match body.decision {
             BatchDecision::Approve => {
                 let digest = body.digests.get(&id).map(String::as_str);
-                decide::approve(&server, &who, &id, digest, body.reason.as_deref()).await
+                decide::approve(server, who, &id, digest, body.reason.as_deref()).await
             }
             BatchDecision::Reject => {
-                decide::reject(&server, &who, &id, body.reason.as_deref(), body.until_change).await
+                decide::reject(server, who, &id, body.reason.as_deref(), body.until_change).await
             }
         };
         let error = decided.err().map(|error| HttpError::from(error).into_body());
@@ -211,7 +258,7 @@ pub(super) async fn batch(
         });
     }
     let refused = results.iter().filter(|item| item.error.is_some()).count();
-    ok(&BatchResult { done: results.len() - refused, refused, results })
+    Ok(BatchResult { done: results.len() - refused, refused, results })
 }
 
 async fn open_of_run(server: &Server, who: &Identity, run_id: &str) -> Result<Vec<String>, HttpError> {

@@ -55,6 +55,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     let mut config = Config::in_directory(&options.data.data_dir);
     config.database = address_of(&options.data)?;
     config.listen = options.listen;
+    config.public_url.clone_from(&options.public_url);
     if options.allow_insecure_git {
         config.insecure_git = windlass_server::Insecure::Allowed;
     }
