@@ -61,6 +61,7 @@
     const told = one("[data-selected]");
     if (told) {
       const count = chosen().length;
+      told.parentElement.classList.toggle("idle", count === 0);
       told.textContent = count === 0 ? "Select proposals to decide about them" : `${count} selected`;
     }
   };
@@ -90,7 +91,9 @@
     if (!reject && destroys === 0 && boxes.length < 10) return;
     event.preventDefault();
     const what = boxes.length === 1 ? "1 proposal" : `${boxes.length} proposals`;
-    const note = !reject && destroys > 0 ? ` ${destroys} of them ${destroys === 1 ? "destroys" : "destroy"} something.` : "";
+    const which = destroys === boxes.length ? (destroys === 1 ? "It destroys" : "All of them destroy")
+      : destroys === 1 ? "One of them destroys" : `${destroys} of them destroy`;
+    const note = !reject && destroys > 0 ? ` ${which} something.` : "";
     const submitter = event.submitter;
     ask(`${reject ? "Reject" : "Approve"} ${what}?${note}`, () => {
       form.dataset.sure = "yes";
@@ -102,6 +105,7 @@
   const filter = one("[data-filter]");
   let typing;
   if (filter) {
+    one("[data-filter-button]", filter).hidden = true;
     const apply = () => {
       const query = new URLSearchParams([...new FormData(filter)].filter(([, value]) => value !== ""));
       const url = query.size > 0 ? `${filter.action}?${query}` : filter.action;

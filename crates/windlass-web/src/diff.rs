@@ -62,7 +62,8 @@ pub struct Comparison {
 impl Comparison {
     /// Compares two specs as YAML; none is an empty text.
     pub fn of(before: Option<&Value>, after: Option<&Value>) -> Comparison {
-        let text = |value: Option<&Value>| value.map_or_else(String::new, |value| yaml::write(value.clone()));
+        let text =
+            |value: Option<&Value>| value.map_or_else(String::new, |value| yaml::write(without_nulls(value)));
         Comparison::of_texts(&text(before), &text(after))
     }
 
@@ -147,6 +148,17 @@ impl Comparison {
     }
 }
 
+/// A field that is not set says nothing, and most are not.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let set = map.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(set.map(|(key, value)| (key.clone(), without_nulls(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
 fn flush(hidden: &mut Vec<Row>, rows: &mut Vec<Row>) {
     match hidden.len() {
         0 => {}
@@ -228,7 +240,7 @@ mod tests {
         );
         assert_eq!((comparison.added, comparison.removed), (1, 1));
         let Row::Changed(Some(before), Some(after)) = &comparison.rows[1] else { panic!("{comparison:?}") };
-        assert_eq!((text(before), text(after)), ("region: [e]u-1".to_owned(), "region: u[s]-1".to_owned()));
+        assert_eq!((text(before), text(after)), ("region: [eu]-1".to_owned(), "region: [us]-1".to_owned()));
     }
 
     #[test]

@@ -56,9 +56,16 @@ pub(crate) fn value(value: &Value) -> String {
         Value::Null => return "—".to_owned(),
         Value::String(text) if text.is_empty() => "\"\"".to_owned(),
         Value::String(text) => text.clone(),
+        Value::Array(items) if !items.is_empty() && items.iter().all(is_single) => {
+            items.iter().map(self::value).collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     };
     shortened(&text)
+}
+
+fn is_single(value: &Value) -> bool {
+    !value.is_array() && !value.is_object()
 }
 
 /// A text on one line, cut if it is long.
@@ -68,6 +75,14 @@ pub(crate) fn shortened(text: &str) -> String {
         Some((cut, _)) => format!("{}…", &line[..cut]),
         None => line,
     }
+}
+
+/// What something waits for beside what comes first: that it does not exist yet is said by that already.
+pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<&'r String> {
+    let is_said = |reason: &str| {
+        first.iter().any(|word| reason.strip_prefix(word.as_str()).is_some_and(|rest| rest.starts_with(' ')))
+    };
+    reasons.iter().filter(|reason| !is_said(reason)).collect()
 }
 
 /// What a state is called.

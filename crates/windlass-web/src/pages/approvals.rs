@@ -14,6 +14,9 @@ use crate::words;
 /// Fields of a change shown in its row.
 const FIELDS_IN_ROW: usize = 3;
 
+/// Changes that come first shown in a row.
+const FIRST_IN_ROW: usize = 3;
+
 /// Names of a group shown before it is opened.
 const NAMES_IN_ROW: usize = 3;
 
@@ -183,6 +186,16 @@ impl Item {
     /// What a checkbox sends: which proposal, and exactly which content was looked at.
     pub(crate) fn pick(&self) -> String {
         format!("{}:{}", self.proposal.id, self.proposal.digest)
+    }
+
+    /// What comes first, and how many more do than are told.
+    pub(crate) fn comes_after(&self) -> (&[(String, Option<String>)], usize) {
+        let told = self.after.len().min(FIRST_IN_ROW);
+        (&self.after[..told], self.after.len() - told)
+    }
+
+    pub(crate) fn waits(&self) -> Vec<&String> {
+        words::other_reasons(&self.proposal.blocked_by, &self.proposal.waits_for)
     }
 
     pub(crate) fn is_pending(&self) -> bool {

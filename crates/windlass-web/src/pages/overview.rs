@@ -42,6 +42,10 @@ impl Overview {
         self.kinds.iter().map(|kind| kind.live).sum()
     }
 
+    pub(crate) fn live_kinds(&self) -> usize {
+        self.kinds.iter().filter(|kind| kind.live > 0).count()
+    }
+
     pub(crate) fn state(&self) -> (&'static str, &'static str) {
         match () {
             () if self.status.account.halted.is_some() => ("bad", "Applying is halted"),
