@@ -101,6 +101,25 @@ fn search_takes_every_character_for_itself() {
 }
 
 #[test]
+fn what_mentions_a_text_is_found_by_name_and_by_spec() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        fill(&world, &acme).await;
+        let mut reading = world.store.read().await.unwrap();
+        let mut found = Vec::new();
+        let all = reading.resources_all(&acme, None).await.unwrap();
+        for resource in &all {
+            let mentioning = reading.resources_mentioning(&acme, &resource.key.name, 99).await.unwrap();
+            assert!(mentioning.iter().any(|it| it.key == resource.key), "{}", resource.key);
+            found.extend(mentioning);
+        }
+        assert!(found.len() >= all.len());
+        assert!(reading.resources_mentioning(&acme, "%", 99).await.unwrap().len() <= 1);
+        assert!(reading.resources_mentioning(&acme, "nobody says this", 99).await.unwrap().is_empty());
+    });
+}
+
+#[test]
 fn owners_are_told_apart_and_kinds_are_counted() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
