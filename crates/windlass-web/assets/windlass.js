@@ -210,6 +210,13 @@
       target.click();
     }
   };
+  // Who speaks to their machine, or whose hand is not steady, can switch single keys off.
+  const keysWanted = () => localStorage.getItem("windlass-keys") !== "off";
+  const keysSwitch = one("[data-keys-switch]");
+  if (keysSwitch) {
+    keysSwitch.checked = keysWanted();
+    keysSwitch.addEventListener("change", () => localStorage.setItem("windlass-keys", keysSwitch.checked ? "on" : "off"));
+  }
   let going = 0;
   const keys = {
     j: () => move(1), k: () => move(-1),
@@ -231,15 +238,16 @@
     if (event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
     const field = event.target;
     const typingHere = field.matches("textarea, select, input:not([type=checkbox])");
-    if (event.key === "Escape" && typingHere) { field.blur(); return; }
+    // A search field would be emptied, and the list with it.
+    if (event.key === "Escape" && typingHere) { event.preventDefault(); field.blur(); return; }
     if (typingHere) return;
-    if (Date.now() - going < 1500) {
+    if (keysWanted() && Date.now() - going < 1500) {
       going = 0;
       const link = one(`[data-go="${CSS.escape(event.key)}"]`);
       if (link) { event.preventDefault(); link.click(); }
       return;
     }
-    const action = help && keys[event.key];
+    const action = help && keysWanted() && keys[event.key];
     if (action) { event.preventDefault(); action(); }
   });
 

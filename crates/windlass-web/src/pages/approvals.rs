@@ -182,20 +182,37 @@ impl Same {
     }
 }
 
+impl Same {
+    /// What comes first for any of them, and how many more do than are told.
+    pub(crate) fn comes_after(&self) -> (Vec<&(String, Option<String>)>, usize) {
+        let mut after: Vec<&(String, Option<String>)> = Vec::new();
+        for first in self.proposals.iter().flat_map(|item| &item.after) {
+            if !after.contains(&first) {
+                after.push(first);
+            }
+        }
+        let more = after.len().saturating_sub(FIRST_IN_ROW);
+        after.truncate(FIRST_IN_ROW);
+        (after, more)
+    }
+
+    /// What any of them waits for beside that.
+    pub(crate) fn waits(&self) -> Vec<&String> {
+        let mut waits: Vec<&String> = Vec::new();
+        for item in &self.proposals {
+            let reasons = words::other_reasons(&item.proposal.blocked_by, &item.proposal.waits_for);
+            let new: Vec<&String> = reasons.into_iter().filter(|reason| !waits.contains(reason)).collect();
+            waits.extend(new);
+        }
+        waits.truncate(FIRST_IN_ROW);
+        waits
+    }
+}
+
 impl Item {
     /// What a checkbox sends: which proposal, and exactly which content was looked at.
     pub(crate) fn pick(&self) -> String {
         format!("{}:{}", self.proposal.id, self.proposal.digest)
-    }
-
-    /// What comes first, and how many more do than are told.
-    pub(crate) fn comes_after(&self) -> (&[(String, Option<String>)], usize) {
-        let told = self.after.len().min(FIRST_IN_ROW);
-        (&self.after[..told], self.after.len() - told)
-    }
-
-    pub(crate) fn waits(&self) -> Vec<&String> {
-        words::other_reasons(&self.proposal.blocked_by, &self.proposal.waits_for)
     }
 
     pub(crate) fn is_pending(&self) -> bool {

@@ -89,6 +89,7 @@ fn announce(address: SocketAddr, login: Option<&FirstLogin>) -> std::io::Result<
     if let Some(login) = login {
         view::line("")?;
         view::line("This is the first start. Sign in once with this password and choose your own:")?;
+        view::line(&format!("  web app   http://{address}/app"))?;
         view::line(&format!("  account   {}", login.account))?;
         view::line(&format!("  email     {}", login.email))?;
         // The one place that prints it: it works once and is stored nowhere.
