@@ -275,3 +275,45 @@ fn told(proposal: &ProposalInfo) -> Vec<Told> {
         .map(|(path, value)| Told { path: path.clone(), before: None, after: Some(words::value(value)) })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proposal(run: &str, name: &str, desired: Value, waits_for: &[&str]) -> ProposalInfo {
+        let text = json!({
+            "id": format!("id-{name}"), "repository_id": "r", "repository_name": "fleet", "run_id": run,
+            "action": "create_node", "kind": "node", "name": name, "change": "create", "cause": "declared",
+            "explanation": "", "payload": {"name": name}, "current": null, "desired": desired, "fields": [],
+            "edited_payload": null, "edited_by": null, "digest": "d", "base_digest": null, "desired_digest": null,
+            "commit_sha": "c", "author": null, "file": null, "line": null, "status": "pending_approval",
+            "blocked_by": ["node a does not exist yet", "a window"], "waits_for": waits_for, "gate": null,
+            "approvals": [], "reason": null, "decided_by": null, "position": 1, "opened_at": "", "expires_at": "",
+            "decided_at": null, "closed_at": null, "version": 1,
+        });
+        serde_json::from_value(text).expect("a proposal as the API tells it")
+    }
+
+    #[test]
+    fn identical_changes_of_one_run_are_one_row_where_the_first_stands() {
+        let same = json!({"region": "eu"});
+        let groups = group(
+            vec![
+                proposal("two", "a", same.clone(), &[]),
+                proposal("two", "b", json!({"region": "us"}), &["node a"]),
+                proposal("two", "c", same.clone(), &["node b", "node elsewhere"]),
+                proposal("one", "d", same, &[]),
+            ],
+            &[],
+        );
+        let names: Vec<Vec<String>> =
+            groups.iter().map(|group| group.same.iter().map(Same::names).collect()).collect();
+        assert_eq!(names, [vec!["a, c", "b"], vec!["d"]]);
+        let (after, more) = groups[0].same[0].comes_after();
+        let after: Vec<(&str, Option<&str>)> =
+            after.into_iter().map(|(word, id)| (word.as_str(), id.as_deref())).collect();
+        assert_eq!((after, more), (vec![("node b", Some("id-b")), ("node elsewhere", None)], 0));
+        assert_eq!(groups[0].same[1].waits(), ["a window"], "what comes first is not told twice");
+        assert_eq!((groups[0].tally("create"), groups[0].tally("destroy")), (3, 0));
+    }
+}

@@ -132,3 +132,44 @@ async fn a_page_hears_what_happens_with_its_session_and_not_without() {
     }
     assert!(heard.contains("id: ") && !heard.contains("event: "), "{heard}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_of_a_fleet_is_on_no_page() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let secret = "canary-in-fleet-7Zq";
+    let work = fleet(&format!(
+        "version: 1\naccount: acme\nmodules:\n  db:\n    config: {{db_password: {secret}, port: 1}}\n"
+    ));
+    let repository = installation.register(&admin, "fleet", &work).await;
+    let run = installation.sync(&admin, &repository).await;
+    let (run, proposal) = (run["id"].as_str().unwrap(), run["proposals"][0]["id"].as_str().unwrap());
+    let mut browser = Browser::of(&installation, &admin);
+    for path in [
+        "/app".to_owned(),
+        "/app/approvals".to_owned(),
+        format!("/app/proposals/{proposal}"),
+        format!("/app/proposals/{proposal}?view=split"),
+        format!("/app/proposals/{proposal}/edit"),
+        format!("/app/runs/{run}"),
+    ] {
+        let page = browser.page(&path).await;
+        assert!(!page.contains("canary-in"), "{path}");
+    }
+    let edit = format!("/app/proposals/{proposal}/edit");
+    let page = browser.page(&edit).await;
+    let version = crate::browser::field(&page, "version");
+    // What was hidden can be sent back with something else changed.
+    let text = page
+        .split("<textarea")
+        .nth(1)
+        .unwrap()
+        .split(['>', '<'])
+        .nth(1)
+        .unwrap()
+        .replace("port: 1", "port: 2");
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
+    let after =
+        browser.submit_and_follow(&page, &edit, &[("version", &version), ("text", text.trim())]).await;
+    assert!(after.contains("Edited by") && !after.contains("canary-in"), "{after}");
+}
