@@ -144,6 +144,7 @@ const LIST_PROPOSALS: &[(&str, &str)] = &[
     ("run", "Of this sync run."),
     ("repository", "Of this repository, by id or name."),
     ("kind", "Of this kind of resource."),
+    ("change", "Only `create`, `update` or `destroy`."),
     ("name", "Of the resource of this name."),
     ("q", "Text in the resource's name."),
 ];

@@ -18,6 +18,8 @@ pub struct Config {
     pub database: Address,
     /// Where to listen.
     pub listen: SocketAddr,
+    /// Where browsers reach it, if not where it listens: `https://windlass.example.com`.
+    pub public_url: Option<String>,
     /// Whether `http://` and `file://` repositories may be registered.
     pub insecure_git: Insecure,
     /// Where credentials are kept.
@@ -69,6 +71,7 @@ impl Config {
             database: Address::Sqlite(data_dir.join("windlass.db")),
             data_dir,
             listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
+            public_url: None,
             insecure_git: Insecure::Refused,
             credentials: Credentials::Nowhere,
             max_proposals: DEFAULT_CAP,

@@ -23,6 +23,7 @@ mod server;
 mod start;
 mod sync;
 mod tell;
+mod web;
 mod world;
 
 pub use config::{Config, Rhythm, credentials_in};

@@ -38,7 +38,7 @@ pub use error::StoreError;
 pub use events::{Event, EventFilter, EventOrder, NewEvent, Severity};
 pub use leases::Lease;
 pub use page::new_id;
-pub use proposal_lists::{Approvals, ProposalFilter, Turn};
+pub use proposal_lists::{Approvals, PlanPlace, ProposalFilter, Tally, Turn};
 pub use proposals::{Approval, Edit, Moved, Placed, Proposal};
 pub use repositories::Repository;
 pub use resources::{NewResource, Resource, ResourceFilter, ResourceHead};

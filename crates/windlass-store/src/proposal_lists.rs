@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
 use windlass_core::proposal::{Declined, Fates, Offered, Status};
 use windlass_core::resource::{Kind, ResourceKey};
@@ -9,7 +10,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::page::search_pattern;
+use crate::page::{like_pattern, search_pattern};
 use crate::proposals::{Approval, COLUMNS, Proposal, read_proposal};
 use crate::sql::{Row, Value, values};
 
@@ -24,8 +25,12 @@ pub struct ProposalFilter {
     pub repository_id: Option<String>,
     /// Of one kind.
     pub kind: Option<Kind>,
+    /// Only creates, updates or destroys.
+    pub change: Option<Action>,
     /// Of one resource by name.
     pub name: Option<String>,
+    /// Those that come after this change, written as `kind name`.
+    pub waits_for: Option<String>,
     /// Text in the name, in upper or lower case.
     pub search: Option<String>,
 }
@@ -47,6 +52,30 @@ impl Proposal {
     }
 }
 
+/// Where a list by run and position stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanPlace {
+    /// The last proposal's run.
+    pub run_id: String,
+    /// Its place in the order.
+    pub position: usize,
+    /// Its id.
+    pub id: String,
+}
+
+/// How many open proposals there are of one sort.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// The repository's name.
+    pub repository_name: String,
+    /// The kind of resource.
+    pub kind: Kind,
+    /// `create`, `update` or `destroy`.
+    pub change: String,
+    /// How many.
+    pub count: usize,
+}
+
 impl Reading {
     /// A proposal of an account.
     pub async fn proposal(&mut self, account_id: &str, id: &str) -> Result<Option<Proposal>, StoreError> {
@@ -63,42 +92,68 @@ impl Reading {
         before: Option<&str>,
         limit: usize,
     ) -> Result<Vec<Proposal>, StoreError> {
-        let mut values = values![account_id];
-        let mut sql = format!("SELECT {COLUMNS} FROM proposals");
-        if filter.run_id.is_some() {
-            sql.push_str(" JOIN run_proposals ON run_proposals.proposal_id = proposals.id");
-        }
-        sql.push_str(" WHERE proposals.account_id = $1");
-        let mut add = |clause: &str, value: Value| {
-            values.push(value);
-            sql.push_str(" AND ");
-            sql.push_str(&clause.replace('?', &format!("${}", values.len())));
-        };
-        if let Some(run) = &filter.run_id {
-            add("run_proposals.run_id = ?", run.into());
-        }
-        if let Some(repository) = &filter.repository_id {
-            add("proposals.repository_id = ?", repository.into());
-        }
-        if let Some(kind) = filter.kind {
-            add("proposals.kind = ?", kind.slug().into());
-        }
-        if let Some(name) = &filter.name {
-            add("proposals.name = ?", name.into());
-        }
-        if let Some(text) = &filter.search {
-            add("LOWER(proposals.name) LIKE ? ESCAPE '\\'", search_pattern(text).into());
-        }
+        let (mut sql, mut values) = chosen(COLUMNS, account_id, filter);
         if let Some(before) = before {
-            add("proposals.id < ?", before.into());
-        }
-        if !filter.statuses.is_empty() {
-            let words: Vec<String> = filter.statuses.iter().map(|status| format!("'{status}'")).collect();
-            sql.push_str(&format!(" AND proposals.status IN ({})", words.join(", ")));
+            values.push(before.into());
+            sql.push_str(&format!(" AND proposals.id < ${}", values.len()));
         }
         sql.push_str(&format!(" ORDER BY proposals.id DESC LIMIT {limit}"));
         let mut rows = self.connection.rows_built(sql, values).await?;
         rows.iter_mut().map(read_proposal).collect()
+    }
+
+    /// Proposals of an account by run, the newest first, and in it in the order in which they are applied.
+    pub async fn proposals_in_order(
+        &mut self,
+        account_id: &str,
+        filter: &ProposalFilter,
+        after: Option<&PlanPlace>,
+        limit: usize,
+    ) -> Result<Vec<Proposal>, StoreError> {
+        let (mut sql, mut values) = chosen(COLUMNS, account_id, filter);
+        if let Some(after) = after {
+            let (run, position, id) = (values.len() + 1, values.len() + 2, values.len() + 3);
+            values.extend(values![&after.run_id, after.position, &after.id]);
+            sql.push_str(&format!(
+                " AND (proposals.run_id < ${run} OR (proposals.run_id = ${run} AND (proposals.position > ${position} \
+                 OR (proposals.position = ${position} AND proposals.id > ${id}))))"
+            ));
+        }
+        sql.push_str(&format!(
+            " ORDER BY proposals.run_id DESC, proposals.position, proposals.id LIMIT {limit}"
+        ));
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.iter_mut().map(read_proposal).collect()
+    }
+
+    /// How many proposals of an account there are.
+    pub async fn proposals_matching(
+        &mut self,
+        account_id: &str,
+        filter: &ProposalFilter,
+    ) -> Result<usize, StoreError> {
+        let (sql, values) = chosen("COUNT(*)", account_id, filter);
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.first_mut().map_or(Ok(0), Row::count)
+    }
+
+    /// How many open proposals of an account there are of each repository, kind and change.
+    pub async fn proposals_tally(&mut self, account_id: &str) -> Result<Vec<Tally>, StoreError> {
+        let sql = "SELECT repository_name, kind, CASE WHEN base_digest IS NULL THEN 'create' \
+                   WHEN desired_digest IS NULL THEN 'destroy' ELSE 'update' END AS change, COUNT(*) FROM proposals \
+                   WHERE account_id = $1 AND status IN ('pending_approval', 'approved', 'applying') \
+                   GROUP BY repository_name, kind, change";
+        let mut rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter_mut()
+            .map(|row| {
+                Ok(Tally {
+                    repository_name: row.text()?,
+                    kind: row.word(Kind::from_word)?,
+                    change: row.text()?,
+                    count: row.count()?,
+                })
+            })
+            .collect()
     }
 
     /// The proposals of a run in the order of its plan.
@@ -259,15 +314,67 @@ impl Reading {
         let mut given = Approvals::new();
         for row in &mut self.connection.rows_many(prefix, rows, suffix).await? {
             let proposal_id = row.text()?;
-            given.entry(proposal_id).or_default().push(Approval {
-                approver: row.text()?,
-                digest: row.text()?,
-                reason: row.optional_text()?,
-                at: row.moment()?,
-            });
+            given.entry(proposal_id).or_default().push(read_approval(row)?);
         }
         Ok(given)
     }
+}
+
+fn read_approval(row: &mut Row) -> Result<Approval, StoreError> {
+    Ok(Approval {
+        approver: row.text()?,
+        digest: row.text()?,
+        reason: row.optional_text()?,
+        at: row.moment()?,
+    })
+}
+
+/// The beginning of a statement about the proposals that a filter chooses.
+fn chosen(columns: &str, account_id: &str, filter: &ProposalFilter) -> (String, Vec<Value>) {
+    let mut values = values![account_id];
+    let mut sql = format!("SELECT {columns} FROM proposals");
+    if filter.run_id.is_some() {
+        sql.push_str(" JOIN run_proposals ON run_proposals.proposal_id = proposals.id");
+    }
+    sql.push_str(" WHERE proposals.account_id = $1");
+    let mut add = |clause: &str, value: Value| {
+        values.push(value);
+        sql.push_str(" AND ");
+        sql.push_str(&clause.replace('?', &format!("${}", values.len())));
+    };
+    if let Some(run) = &filter.run_id {
+        add("run_proposals.run_id = ?", run.into());
+    }
+    if let Some(repository) = &filter.repository_id {
+        add("proposals.repository_id = ?", repository.into());
+    }
+    if let Some(kind) = filter.kind {
+        add("proposals.kind = ?", kind.slug().into());
+    }
+    if let Some(name) = &filter.name {
+        add("proposals.name = ?", name.into());
+    }
+    if let Some(text) = &filter.search {
+        add("LOWER(proposals.name) LIKE ? ESCAPE '\\'", search_pattern(text).into());
+    }
+    if let Some(first) = &filter.waits_for {
+        // A list of texts as JSON: what is looked for stands there between quotes.
+        let pattern = format!("%\"{}", like_pattern(first, "\"%"));
+        add("proposals.waits_for LIKE ? ESCAPE '\\'", pattern.into());
+    }
+    sql.push_str(match filter.change {
+        None => "",
+        Some(Action::Create) => " AND proposals.base_digest IS NULL",
+        Some(Action::Destroy) => " AND proposals.desired_digest IS NULL",
+        Some(Action::Update) => {
+            " AND proposals.base_digest IS NOT NULL AND proposals.desired_digest IS NOT NULL"
+        }
+    });
+    if !filter.statuses.is_empty() {
+        let words: Vec<String> = filter.statuses.iter().map(|status| format!("'{status}'")).collect();
+        sql.push_str(&format!(" AND proposals.status IN ({})", words.join(", ")));
+    }
+    (sql, values)
 }
 
 fn read_identity(row: &mut Row) -> Result<(ResourceKey, Option<Digest>, Option<Digest>), StoreError> {

@@ -258,6 +258,21 @@ impl Reading {
         rows.iter_mut().map(|row| Ok((read_key(row)?, read_key(row)?))).collect()
     }
 
+    /// What refers to a resource of an account, so many at most.
+    pub async fn referrers_of(
+        &mut self,
+        account_id: &str,
+        target: &ResourceKey,
+        limit: usize,
+    ) -> Result<Vec<ResourceKey>, StoreError> {
+        let sql = format!(
+            "SELECT kind, name FROM resource_references WHERE account_id = $1 AND to_kind = $2 AND to_name = $3 \
+             ORDER BY kind, name LIMIT {limit}"
+        );
+        let mut rows = self.connection.rows_built(sql, resource_row(account_id, target)).await?;
+        rows.iter_mut().map(read_key).collect()
+    }
+
     /// Every resource of an account, or those of one owner.
     pub async fn resources_all(
         &mut self,

@@ -16,8 +16,8 @@ use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Address, EventFilter, EventOrder, Moved, Placed, Proposal, ProposalFilter, ResourceFilter, Run, Severity,
-    Store,
+    Address, EventFilter, EventOrder, Moved, Placed, PlanPlace, Proposal, ProposalFilter, ResourceFilter,
+    Run, Severity, Store,
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
@@ -148,6 +148,11 @@ async fn list(store: &Store) {
         for before in [None, Some("x")] {
             reading.proposals("a", &filter, before, 50).await.unwrap();
         }
+        let turn = PlanPlace { run_id: "r".to_owned(), position: 1, id: "x".to_owned() };
+        for after in [None, Some(&turn)] {
+            reading.proposals_in_order("a", &filter, after, 50).await.unwrap();
+        }
+        reading.proposals_matching("a", &filter).await.unwrap();
     }
     let all = EventFilter::default;
     for filter in [
@@ -199,6 +204,9 @@ async fn look_up(store: &Store) {
     reading.proposals_expired(now()).await.unwrap();
     reading.proposals_count("a").await.unwrap();
     reading.approvals("x").await.unwrap();
+    reading.approvals_of(&["x", "y"]).await.unwrap();
+    reading.proposals_tally("a").await.unwrap();
+    reading.referrers_of("a", &key(), 9).await.unwrap();
     reading.drifts_count("a").await.unwrap();
     reading.audit_verify("a").await.unwrap();
 }

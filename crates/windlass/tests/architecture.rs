@@ -19,8 +19,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-store", &["windlass-core"]),
     (
         "windlass-server",
-        &["windlass-api", "windlass-core", "windlass-secrets", "windlass-source", "windlass-store"],
+        &[
+            "windlass-api",
+            "windlass-core",
+            "windlass-secrets",
+            "windlass-source",
+            "windlass-store",
+            "windlass-web",
+        ],
     ),
+    ("windlass-web", &["windlass-api", "windlass-core"]),
     ("windlass", &["windlass-api", "windlass-core", "windlass-server", "windlass-source", "windlass-store"]),
     ("windlass-testkit", &["windlass-core"]),
     ("windlass-bench", &["windlass-api", "windlass-core", "windlass-testkit"]),

@@ -6,6 +6,6 @@ mod password;
 mod secret;
 
 pub(crate) use identity::{AuthError, Identity, identify};
-pub(crate) use login::{LoginError, Subject, count_attempt, login};
+pub(crate) use login::{LoginError, SignedIn, Subject, count_attempt, login};
 pub(crate) use password::{check_strength, hash_password, one_time_password, verify_password};
 pub(crate) use secret::{hash_of_secret, new_session_key, new_token_secret};

@@ -19,7 +19,8 @@ use crate::clock::now;
 use crate::server::Server;
 use crate::tell;
 
-fn info(account: &Account) -> AccountInfo {
+/// An account as answers show it.
+pub(crate) fn info(account: &Account) -> AccountInfo {
     AccountInfo {
         id: account.id.clone(),
         name: account.name.clone(),
@@ -106,6 +107,11 @@ async fn turn_switch(server: &Server, who: &Identity, halt: Option<Halt>) -> Ans
 }
 
 pub(super) async fn status(State(server): State<Server>, who: Identity) -> Answer {
+    ok(&load_status(&server, &who).await?)
+}
+
+/// The account at a glance.
+pub(crate) async fn load_status(server: &Server, who: &Identity) -> Result<Status, HttpError> {
     let mut reading = server.store().read().await?;
     let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
     let resources = reading.resources_count(&who.account_id).await?;
@@ -122,7 +128,7 @@ pub(super) async fn status(State(server): State<Server>, who: Identity) -> Answe
         failed.iter().map(|name| format!("the last sync of {name} failed: see `windlass repo show {name}`")),
     );
     waiting_for.extend(server.troubles().iter().map(|(part, trouble)| format!("{part}: {trouble}")));
-    ok(&Status {
+    Ok(Status {
         account: info(&account),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         resources: resources.iter().map(|(kind, count)| (kind.plural().to_owned(), *count)).collect(),

@@ -33,20 +33,27 @@ pub(super) async fn login(
 }
 
 pub(super) async fn logout(State(server): State<Server>, who: Identity) -> Answer {
+    end_session(&server, &who).await?;
+    done()
+}
+
+/// Ends the session someone asks with.
+pub(crate) async fn end_session(server: &Server, who: &Identity) -> Result<(), HttpError> {
     if let Some(session) = &who.session_id {
         let mut writing = server.store().write_account(&who.account_id).await?;
         writing.session_end(session).await?;
         writing.audit(tell::entry(&who.actor(), "auth.logout", ("user", &who.email), json!({}), now()));
         server.commit(writing).await?;
     }
-    done()
+    Ok(())
 }
 
 pub(super) async fn me(State(server): State<Server>, who: Identity) -> Answer {
     ok(&me_of(&server, &who).await?)
 }
 
-async fn me_of(server: &Server, who: &Identity) -> Result<Me, StoreError> {
+/// Who someone is and what they may do.
+pub(crate) async fn me_of(server: &Server, who: &Identity) -> Result<Me, StoreError> {
     let memberships = server.store().read().await?.memberships(&who.user_id).await?;
     Ok(Me {
         user_id: who.user_id.clone(),
@@ -71,10 +78,20 @@ pub(super) async fn password(
     who: Identity,
     Body(body): Body<PasswordBody>,
 ) -> Answer {
+    change_password(&server, &who, body).await?;
+    done()
+}
+
+/// Changes someone's own password, which ends all their sessions.
+pub(crate) async fn change_password(
+    server: &Server,
+    who: &Identity,
+    body: PasswordBody,
+) -> Result<(), HttpError> {
     let user = server.store().read().await?.user(&who.user_id).await?.ok_or_else(HttpError::not_found)?;
     // Whoever holds a session must not find out the password by trying.
     let subject = Subject::person(&who.email);
-    count_attempt(&server, std::slice::from_ref(&subject)).await?;
+    count_attempt(server, std::slice::from_ref(&subject)).await?;
     let current = Redacted::new(body.current_password);
     if !verify_password(current, Some(user.password_hash)).await {
         return Err(HttpError::unprocessable("wrong-password", "the current password is wrong", ""));
@@ -89,5 +106,5 @@ pub(super) async fn password(
     writing.user_set_password(&who.user_id, &hash, false).await?;
     writing.audit(tell::entry(&who.actor(), "auth.password", ("user", &who.email), json!({}), now()));
     server.commit(writing).await?;
-    done()
+    Ok(())
 }

@@ -14,7 +14,7 @@ const MAX_BODY: usize = 1024 * 1024;
 const MAX_READ: usize = 16 * MAX_BODY;
 
 /// The whole body.
-pub(super) async fn read_whole(body: Body) -> Result<Bytes, HttpError> {
+pub(crate) async fn read_whole(body: Body) -> Result<Bytes, HttpError> {
     let mut stream = body.into_data_stream();
     let (mut kept, mut length) = (Vec::new(), 0);
     while let Some(chunk) = stream.next().await {

@@ -21,7 +21,7 @@ pub(crate) struct HttpError {
 
 /// Whether the refusal of a change is in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Record {
+pub(crate) enum Record {
     /// Not yet.
     Due,
     /// Whoever refused it has entered it, with more to say than the guard.
@@ -111,8 +111,12 @@ impl HttpError {
         error
     }
 
-    pub(super) fn refusal(&self) -> (StatusCode, &str) {
+    pub(crate) fn refusal(&self) -> (StatusCode, &str) {
         (self.status, &self.body.code)
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
     }
 
     /// The error alone, for one item of a batch.
@@ -139,9 +143,9 @@ impl IntoResponse for HttpError {
 
 /// What an answer says went wrong, until [`worded`] makes its body of it.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
-    pub(super) error: ErrorBody,
-    pub(super) record: Record,
+pub(crate) struct Told {
+    pub(crate) error: ErrorBody,
+    pub(crate) record: Record,
 }
 
 /// The answer in the one shape that errors have, with the id of its request. An answer that came from below, and says
@@ -165,7 +169,7 @@ pub(super) fn worded(mut response: Response, request_id: &str) -> Response {
 }
 
 /// What to say for an answer that says nothing itself.
-fn unspoken(status: StatusCode) -> ErrorBody {
+pub(crate) fn unspoken(status: StatusCode) -> ErrorBody {
     let (code, message, help) = match status {
         StatusCode::GATEWAY_TIMEOUT => ("timeout", "it took too long", "try again"),
         _ if status.is_server_error() => {

@@ -129,16 +129,43 @@ pub(super) async fn stream(
     headers: HeaderMap,
     Query(query): Query<FollowQuery>,
 ) -> Answer {
-    let resumed = header_text(&headers, "last-event-id").map(number).transpose()?;
+    let authorization = header_text(&headers, "authorization").map(str::to_owned);
+    let following = Following { after: after_of(&headers, query.after)?, kind: query.kind, tell: told };
+    follow(server, who, authorization, following).await
+}
+
+/// From which event on a listener wants to hear: a browser that comes back says so itself.
+pub(crate) fn after_of(headers: &HeaderMap, asked: Option<i64>) -> Result<Option<i64>, HttpError> {
+    let resumed = header_text(headers, "last-event-id").map(number).transpose()?;
+    Ok(resumed.or(asked))
+}
+
+/// What a listener wants to hear.
+pub(crate) struct Following {
+    /// From after this event on; from now on if none is named.
+    pub(crate) after: Option<i64>,
+    /// Only of this kind.
+    pub(crate) kind: Option<String>,
+    /// How an event is told.
+    pub(crate) tell: fn(Event) -> SseEvent,
+}
+
+/// A stream of what happens, for as long as the authorization holds.
+pub(crate) async fn follow(
+    server: Server,
+    who: Identity,
+    authorization: Option<String>,
+    following: Following,
+) -> Answer {
     let mut reading = server.store().read().await?;
-    let after = match resumed.or(query.after) {
+    let after = match following.after {
         Some(after) => after,
         None => reading.last_event(&who.account_id).await?,
     };
     drop(reading);
     let listener = Listener {
-        authorization: header_text(&headers, "authorization").map(str::to_owned),
-        filter: EventFilter { kind: query.kind, ..EventFilter::default() },
+        authorization,
+        filter: EventFilter { kind: following.kind, ..EventFilter::default() },
         after,
         ready: VecDeque::new(),
         writes: server.watch_writes(),
@@ -146,9 +173,9 @@ pub(super) async fn stream(
         server,
         who,
     };
-    let events = stream::unfold(listener, |mut listener| async move {
+    let events = stream::unfold(listener, move |mut listener| async move {
         let event = listener.next().await?;
-        Some((Ok::<_, Infallible>(told(event)), listener))
+        Some((Ok::<_, Infallible>((following.tell)(event)), listener))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }

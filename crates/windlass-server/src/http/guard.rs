@@ -131,11 +131,11 @@ fn log(
 
 /// The route that answered, for numbers.
 #[derive(Clone)]
-struct Route(String);
+pub(crate) struct Route(pub(crate) String);
 
 /// Who asked, for the log.
 #[derive(Clone)]
-struct Who(String);
+pub(crate) struct Who(pub(crate) String);
 
 /// Lets a request through only if the endpoint table says so.
 pub(super) async fn authorize(State(server): State<Server>, mut request: Request, next: Next) -> Response {
@@ -178,21 +178,21 @@ pub(super) async fn authorize(State(server): State<Server>, mut request: Request
 }
 
 /// Databases differ in what they make of NUL; no text that we keep has one.
-fn has_nul(request: &Request) -> bool {
+pub(crate) fn has_nul(request: &Request) -> bool {
     request.uri().path_and_query().is_some_and(|asked| asked.as_str().contains("%00"))
 }
 
 /// What of a request decides whether it is allowed.
-struct Asked {
-    authorization: Option<String>,
-    address: String,
-    request_id: String,
-    method: Method,
-    path: String,
+pub(crate) struct Asked {
+    pub(crate) authorization: Option<String>,
+    pub(crate) address: String,
+    pub(crate) request_id: String,
+    pub(crate) method: Method,
+    pub(crate) path: String,
 }
 
 impl Asked {
-    fn of(request: &Request, request_id: &str) -> Asked {
+    pub(crate) fn of(request: &Request, request_id: &str) -> Asked {
         Asked {
             authorization: header_text(request.headers(), "authorization").map(str::to_owned),
             address: request.extensions().get::<From>().map(|from| from.0.clone()).unwrap_or_default(),
@@ -202,7 +202,7 @@ impl Asked {
         }
     }
 
-    fn changes_something(&self) -> bool {
+    pub(crate) fn changes_something(&self) -> bool {
         self.method != Method::GET && self.method != Method::HEAD
     }
 }
@@ -210,7 +210,10 @@ impl Asked {
 async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, HttpError> {
     let (address, request_id) = (asked.address.clone(), asked.request_id.clone());
     let identity = identify(server, asked.authorization.as_deref(), address, request_id).await?;
-    if let Some(error) = refusal_of(&identity, rule, &asked.path) {
+    let refused = password_first(&identity, &asked.path)
+        .or_else(|| person_only(&identity, rule.operation))
+        .or_else(|| refusal_of(&identity, rule.access));
+    if let Some(error) = refused {
         if asked.changes_something() {
             record_refusal(server, &identity, asked, error.refusal()).await?;
         }
@@ -222,7 +225,7 @@ async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, H
 /// What someone with a one-time password may still do.
 const BEFORE_OWN_PASSWORD: &[&str] = &["/api/v1/auth/password", "/api/v1/auth/me", "/api/v1/auth/logout"];
 
-fn refusal_of(identity: &Identity, rule: Rule, path: &str) -> Option<HttpError> {
+fn password_first(identity: &Identity, path: &str) -> Option<HttpError> {
     if identity.must_change_password && !BEFORE_OWN_PASSWORD.contains(&path) {
         let help = "POST /api/v1/auth/password, or `windlass login`";
         return Some(HttpError::new(
@@ -232,11 +235,19 @@ fn refusal_of(identity: &Identity, rule: Rule, path: &str) -> Option<HttpError> 
             help,
         ));
     }
-    if let (Some(what), Some(_)) = (rule.operation.only_for_people(), &identity.token) {
-        let message = format!("a token cannot {what}: sign in as a person");
-        return Some(HttpError::forbidden(message, "`windlass login`, or POST /api/v1/auth/login"));
-    }
-    match rule.access {
+    None
+}
+
+/// Why a machine may not do what only people may.
+fn person_only(identity: &Identity, operation: Operation) -> Option<HttpError> {
+    let what = operation.only_for_people().filter(|_| identity.token.is_some())?;
+    let message = format!("a token cannot {what}: sign in as a person");
+    Some(HttpError::forbidden(message, "`windlass login`, or POST /api/v1/auth/login"))
+}
+
+/// Why someone may not; nothing if they may. The one place that asks, for the API and for pages.
+pub(crate) fn refusal_of(identity: &Identity, access: Access) -> Option<HttpError> {
+    match access {
         Access::Public | Access::SignedIn => None,
         Access::Needs(permission) if identity.permissions.contains(&permission) => None,
         Access::Needs(permission) => Some(HttpError::forbidden(
@@ -279,7 +290,7 @@ async fn note_refusal(
 }
 
 /// Refused changes are on the record too.
-async fn record_refusal(
+pub(crate) async fn record_refusal(
     server: &Server,
     identity: &Identity,
     asked: &Asked,
@@ -297,7 +308,7 @@ async fn record_refusal(
 }
 
 /// A handler that panicked answers like any other failure, and says nothing of why.
-pub(super) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     let help = "see the server's log for this request";
     HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Windlass itself failed", help)
         .into_response()

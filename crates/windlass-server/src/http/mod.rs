@@ -1,25 +1,25 @@
 //! HTTP: one file per noun, a router made from the endpoint table, and what surrounds every request.
 
-mod accounts;
+pub(crate) mod accounts;
 mod audit;
-mod auth;
-mod body;
+pub(crate) mod auth;
+pub(crate) mod body;
 mod drift;
-mod error;
-mod events;
-mod guard;
+pub(crate) mod error;
+pub(crate) mod events;
+pub(crate) mod guard;
 mod health;
 mod idempotency;
-mod page;
+pub(crate) mod page;
 mod policy;
 mod proposal_info;
-mod proposals;
-mod repositories;
+pub(crate) mod proposals;
+pub(crate) mod repositories;
 mod repository_fields;
-mod request;
+pub(crate) mod request;
 mod resources;
 mod routes;
-mod runs;
+pub(crate) mod runs;
 mod tokens;
 mod users;
 

@@ -6,12 +6,13 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use windlass_api::types::{
-    ApproveBody, BatchBody, BatchDecision, BatchItem, BatchResult, EditBody, ProposalEnvelope, ProposalList,
-    RejectBody,
+    ApproveBody, BatchBody, BatchDecision, BatchItem, BatchResult, EditBody, ProposalEnvelope, ProposalInfo,
+    ProposalList, RejectBody,
 };
+use windlass_core::diff::Action;
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
-use windlass_store::{Account, ProposalFilter, Reading, Repository};
+use windlass_store::{Account, Proposal, ProposalFilter, Reading, Repository};
 
 use super::audit::PageQueryText;
 use super::error::HttpError;
@@ -34,12 +35,20 @@ const MAX_BATCH: usize = 5_000;
 pub(super) struct ListQuery {
     #[serde(flatten)]
     page: PageQueryText,
-    status: Option<String>,
-    run: Option<String>,
-    repository: Option<String>,
-    kind: Option<String>,
-    name: Option<String>,
-    q: Option<String>,
+    #[serde(flatten)]
+    choice: Choice,
+}
+
+/// Which proposals someone asks for, in their words.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Choice {
+    pub(crate) status: Option<String>,
+    pub(crate) run: Option<String>,
+    pub(crate) repository: Option<String>,
+    pub(crate) kind: Option<String>,
+    pub(crate) change: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) q: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -58,10 +67,18 @@ fn read_statuses(text: &str) -> Result<Vec<Status>, HttpError> {
     text.split(',').map(|word| Status::from_slug(word.trim()).ok_or_else(|| wrong(word))).collect()
 }
 
-async fn filter_of(
+fn read_change(text: &str) -> Result<Action, HttpError> {
+    let known = [Action::Create, Action::Update, Action::Destroy];
+    known.into_iter().find(|action| action.to_string() == text).ok_or_else(|| {
+        HttpError::bad_request("change is create, update or destroy", "for example change=destroy")
+    })
+}
+
+/// The filter that someone's words mean.
+pub(crate) async fn filter_of(
     reading: &mut Reading,
     who: &Identity,
-    query: &ListQuery,
+    query: &Choice,
 ) -> Result<ProposalFilter, HttpError> {
     let repository_id = match &query.repository {
         Some(repository) => {
@@ -75,7 +92,9 @@ async fn filter_of(
         run_id: query.run.clone(),
         repository_id,
         kind: query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?,
+        change: query.change.as_deref().map(read_change).transpose()?,
         name: query.name.clone(),
+        waits_for: None,
         search: query.q.clone(),
     })
 }
@@ -94,13 +113,23 @@ pub(super) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Answer {
     let mut reading = server.store().read().await?;
-    let filter = filter_of(&mut reading, &who, &query).await?;
+    let filter = filter_of(&mut reading, &who, &query.choice).await?;
     let page = query.page.read()?;
     let limit = page.limit()?;
     let before = page.after_as(read_id)?;
     let mut found = reading.proposals(&who.account_id, &filter, before.as_deref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |proposal| proposal.id.clone());
-    let (account, repositories) = surroundings(&mut reading, &who).await?;
+    let proposals = describe(&mut reading, &who, &found).await?;
+    ok(&ProposalList { proposals, meta })
+}
+
+/// Everything about several proposals of one account.
+pub(crate) async fn describe(
+    reading: &mut Reading,
+    who: &Identity,
+    found: &[Proposal],
+) -> Result<Vec<ProposalInfo>, HttpError> {
+    let (account, repositories) = surroundings(reading, who).await?;
     let gatekeeper = Gatekeeper::of(&account);
     let open: Vec<&str> = found
         .iter()
@@ -108,23 +137,22 @@ pub(super) async fn list(
         .map(|proposal| proposal.id.as_str())
         .collect();
     let approvals = reading.approvals_of(&open).await?;
-    let proposals = found
-        .iter()
-        .map(|proposal| {
-            let around = Around {
-                gatekeeper: &gatekeeper,
-                repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
-                approvals: approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default(),
-                person: &who.email,
-                now: now(),
-            };
-            info(proposal, &around)
-        })
-        .collect();
-    ok(&ProposalList { proposals, meta })
+    let now = now();
+    let told = found.iter().map(|proposal| {
+        let around = Around {
+            gatekeeper: &gatekeeper,
+            repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
+            approvals: approvals.get(&proposal.id).map_or(&[], Vec::as_slice),
+            person: &who.email,
+            now,
+        };
+        info(proposal, &around)
+    });
+    Ok(told.collect())
 }
 
-async fn shown(server: &Server, who: &Identity, id: &str) -> Answer {
+/// Everything about one proposal.
+pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<ProposalInfo, HttpError> {
     let mut reading = server.store().read().await?;
     let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
     let approvals = reading.approvals(&proposal.id).await?;
@@ -136,7 +164,13 @@ async fn shown(server: &Server, who: &Identity, id: &str) -> Answer {
         person: &who.email,
         now: now(),
     };
-    tagged(ok(&ProposalEnvelope { proposal: info(&proposal, &around) }), proposal.version)
+    Ok(info(&proposal, &around))
+}
+
+async fn shown(server: &Server, who: &Identity, id: &str) -> Answer {
+    let proposal = load(server, who, id).await?;
+    let version = proposal.version;
+    tagged(ok(&ProposalEnvelope { proposal }), version)
 }
 
 pub(super) async fn show(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
@@ -181,8 +215,17 @@ pub(super) async fn batch(
     who: Identity,
     Body(body): Body<BatchBody>,
 ) -> Answer {
+    ok(&decide_all(&server, &who, &body).await?)
+}
+
+/// Decides about several, each by itself.
+pub(crate) async fn decide_all(
+    server: &Server,
+    who: &Identity,
+    body: &BatchBody,
+) -> Result<BatchResult, HttpError> {
     let ids = match (&body.approval_request_id, body.ids.is_empty()) {
-        (Some(run), true) => open_of_run(&server, &who, run).await?,
+        (Some(run), true) => open_of_run(server, who, run).await?,
         (None, false) => body.ids.clone(),
         _ => {
             let message = "name either ids or an approval_request_id";
@@ -205,15 +248,15 @@ pub(super) async fn batch(
                 .iter()
                 .map(|id| Reviewed { id, digest: body.digests.get(id).map(String::as_str) })
                 .collect();
-            decide::approve_all(&server, &who, &reviewed, reason).await?
+            decide::approve_all(server, who, &reviewed, reason).await?
         }
         BatchDecision::Reject => {
             let rejection = Rejection { reason, until_change: body.until_change };
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            decide::reject_all(&server, &who, &ids, rejection).await?
+            decide::reject_all(server, who, &ids, rejection).await?
         }
     };
-    let statuses = statuses_of(&server, &who, &ids).await?;
+    let statuses = statuses_of(server, who, &ids).await?;
     let results: Vec<BatchItem> = ids
         .into_iter()
         .zip(decided)
@@ -224,7 +267,7 @@ pub(super) async fn batch(
         })
         .collect();
     let refused = results.iter().filter(|item| item.error.is_some()).count();
-    ok(&BatchResult { done: results.len() - refused, refused, results })
+    Ok(BatchResult { done: results.len() - refused, refused, results })
 }
 
 async fn statuses_of(

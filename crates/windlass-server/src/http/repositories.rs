@@ -3,7 +3,8 @@
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
 use windlass_api::types::{
-    CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryList, RepositoryTest,
+    CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryInfo, RepositoryList,
+    RepositoryTest,
 };
 use windlass_source::{CheckResult, test_remote};
 use windlass_store::{AccountWriting, ProposalFilter, Reading, Repository, RunError, Severity, Trigger};
@@ -24,13 +25,21 @@ fn answer(repository: &Repository) -> RepositoryEnvelope {
 }
 
 /// A repository of the caller's account.
-pub(super) async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Repository, HttpError> {
+pub(crate) async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Repository, HttpError> {
     reading.repository(&who.account_id, id).await?.ok_or_else(HttpError::not_found)
 }
 
 pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer {
-    let repositories = server.store().read().await?.repositories(&who.account_id).await?;
-    ok(&RepositoryList { gitops_repositories: repositories.iter().map(info).collect() })
+    let mut reading = server.store().read().await?;
+    ok(&RepositoryList { gitops_repositories: load_all(&mut reading, &who).await? })
+}
+
+/// The repositories of the caller's account, by name.
+pub(crate) async fn load_all(
+    reading: &mut Reading,
+    who: &Identity,
+) -> Result<Vec<RepositoryInfo>, HttpError> {
+    Ok(reading.repositories(&who.account_id).await?.iter().map(info).collect())
 }
 
 pub(super) async fn show(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {

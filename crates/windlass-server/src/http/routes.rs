@@ -13,11 +13,12 @@ use super::{
     resources, runs, tokens, users,
 };
 use crate::server::Server;
+use crate::web;
 
 /// Longer than the longest `wait`.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(75);
 
-/// Every route of the API with what surrounds it.
+/// Every route of the API and every page, with what surrounds them.
 pub(crate) fn router(server: &Server) -> Router {
     let mut router = Router::new();
     for endpoint in endpoints() {
@@ -36,6 +37,7 @@ pub(crate) fn router(server: &Server) -> Router {
         .method_not_allowed_fallback(health::wrong_method)
         .layer(CatchPanicLayer::custom(guard::panicked))
         .layer(from_fn(guard::word_errors))
+        .merge(web::router(server))
         .layer(CompressionLayer::new())
         .layer(from_fn(guard::surround))
         .with_state(server.clone())

@@ -45,9 +45,21 @@ pub(super) async fn sync_now(
     Query(query): Query<WaitQuery>,
     Body(body): Body<SyncBody>,
 ) -> Answer {
+    let run_id = request_sync(&server, &who, &id, &body).await?;
+    let info = load(&server, &who, &run_id, query.wait.unwrap_or(0)).await?;
+    accepted(&RunEnvelope { sync_run: info })
+}
+
+/// Asks for a sync, and tells which run it will be.
+pub(crate) async fn request_sync(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+    body: &SyncBody,
+) -> Result<String, HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, &who, &id).await?;
+    let repository = find(&mut writing, who, id).await?;
     let request = SyncRequest {
         trigger: Trigger::Request,
         by: Some(who.email.clone()),
@@ -64,12 +76,16 @@ pub(super) async fn sync_now(
     ));
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
-    let info = wait_for(&server, &who, &run_id, query.wait.unwrap_or(0)).await?;
-    accepted(&RunEnvelope { sync_run: info })
+    Ok(run_id)
 }
 
 /// The run, as soon as it has compared or the wait is over.
-async fn wait_for(server: &Server, who: &Identity, run_id: &str, seconds: u64) -> Result<RunInfo, HttpError> {
+pub(crate) async fn load(
+    server: &Server,
+    who: &Identity,
+    run_id: &str,
+    seconds: u64,
+) -> Result<RunInfo, HttpError> {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds.min(LONGEST_WAIT));
     let mut writes = server.watch_writes();
     loop {
@@ -98,7 +114,7 @@ pub(super) async fn list_of_repository(
 ) -> Answer {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, &who, &id).await?;
-    page_of_runs(&mut reading, &who, Some(&repository.id), &page).await
+    ok(&load_page(&mut reading, &who, Some(&repository.id), &page).await?)
 }
 
 pub(super) async fn list(
@@ -111,15 +127,16 @@ pub(super) async fn list(
         Some(repository) => Some(find(&mut reading, &who, repository).await?.id),
         None => None,
     };
-    page_of_runs(&mut reading, &who, repository.as_deref(), &query.page.read()?).await
+    ok(&load_page(&mut reading, &who, repository.as_deref(), &query.page.read()?).await?)
 }
 
-async fn page_of_runs(
+/// A page of runs, newest first.
+pub(crate) async fn load_page(
     reading: &mut Reading,
     who: &Identity,
     repository: Option<&str>,
     page: &PageQuery,
-) -> Answer {
+) -> Result<RunList, HttpError> {
     let limit = page.limit()?;
     let before = page.after_as(read_id)?;
     let mut runs = reading.runs(&who.account_id, repository, before.as_deref(), limit + 1).await?;
@@ -128,7 +145,19 @@ async fn page_of_runs(
     for run in runs {
         sync_runs.push(info(reading, run, Detail::Head).await?);
     }
-    ok(&RunList { sync_runs, meta })
+    Ok(RunList { sync_runs, meta })
+}
+
+/// A run without its proposals; none if it is not kept any more.
+pub(crate) async fn load_head(
+    reading: &mut Reading,
+    who: &Identity,
+    run_id: &str,
+) -> Result<Option<RunInfo>, HttpError> {
+    match reading.run(&who.account_id, run_id).await? {
+        Some(run) => Ok(Some(info(reading, run, Detail::Head).await?)),
+        None => Ok(None),
+    }
 }
 
 pub(super) async fn show(
@@ -137,7 +166,7 @@ pub(super) async fn show(
     Path(id): Path<String>,
     Query(query): Query<WaitQuery>,
 ) -> Answer {
-    let info = wait_for(&server, &who, &id, query.wait.unwrap_or(0)).await?;
+    let info = load(&server, &who, &id, query.wait.unwrap_or(0)).await?;
     // By itself as the runbook prints it, and under its name as everything else.
     let mut body = json!(info);
     body["sync_run"] = json!(info);

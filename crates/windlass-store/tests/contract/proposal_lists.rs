@@ -1,8 +1,9 @@
 //! Finding proposals.
 
+use windlass_core::diff::Action;
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
-use windlass_store::{Moved, Placed, Proposal, ProposalFilter, Repository, Run};
+use windlass_store::{Moved, Placed, PlanPlace, Proposal, ProposalFilter, Repository, Run};
 
 use crate::proposals::moved;
 use crate::world::{World, at, node_key, on_both};
@@ -69,6 +70,48 @@ fn every_filter_finds_what_it_names_newest_first() {
         let before = Some(scene.proposals[2].id.as_str());
         let page = reading.proposals(&scene.acme, &ProposalFilter::default(), before, 1).await.unwrap();
         assert_eq!(names(&page), ["aXb"]);
+    });
+}
+
+#[test]
+fn a_list_in_order_is_by_run_and_position_and_its_pages_are_the_whole() {
+    on_both(|world| async move {
+        let scene = scene(&world).await;
+        let later = world.run(&scene.fleet).await;
+        let newer = world.proposals(&later, &["n1", "n2"]).await;
+        let mut writing = world.store.write().await.unwrap();
+        let placed = |id, position, waits_for: &str| Placed {
+            id,
+            position,
+            waits_for: vec![waits_for.to_owned()],
+            blocked_by: Vec::new(),
+        };
+        let places = [placed(&newer[0].id, 5, "node n2"), placed(&newer[1].id, 1, "node n22")];
+        writing.proposals_place(&places).await.unwrap();
+        writing.commit().await.unwrap();
+        let mut reading = world.store.read().await.unwrap();
+        let all = ProposalFilter::default();
+        let whole = reading.proposals_in_order(&scene.acme, &all, None, 99).await.unwrap();
+        assert_eq!(names(&whole), ["n2", "n1", "a_b", "aXb", "100%", "gone"]);
+        assert_eq!(reading.proposals_matching(&scene.acme, &all).await.unwrap(), 6);
+        let (mut after, mut paged) = (None, Vec::new());
+        while let Some(next) =
+            reading.proposals_in_order(&scene.acme, &all, after.as_ref(), 1).await.unwrap().pop()
+        {
+            after =
+                Some(PlanPlace { run_id: next.run_id.clone(), position: next.position, id: next.id.clone() });
+            paged.push(next);
+        }
+        assert_eq!(names(&paged), names(&whole));
+        let waiting = ProposalFilter { waits_for: Some("node n2".to_owned()), ..all };
+        assert_eq!(names(&reading.proposals_in_order(&scene.acme, &waiting, None, 9).await.unwrap()), ["n1"]);
+        for (change, count) in [(Action::Create, 6), (Action::Update, 0), (Action::Destroy, 0)] {
+            let filter = ProposalFilter { change: Some(change), ..ProposalFilter::default() };
+            assert_eq!(reading.proposals_matching(&scene.acme, &filter).await.unwrap(), count, "{change}");
+        }
+        let tally = reading.proposals_tally(&scene.acme).await.unwrap();
+        assert_eq!(tally.len(), 1, "{tally:?}");
+        assert_eq!((tally[0].kind, tally[0].change.as_str(), tally[0].count), (Kind::Node, "create", 5));
     });
 }
 

@@ -175,6 +175,8 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
         let all = [given("b", "two", 1), given("b", "one", 2), given("a", "one", 3)];
         assert_eq!(writing.approvals(&id).await.unwrap(), all);
         assert_eq!(writing.approvals("nothing").await.unwrap(), []);
+        let of_both = writing.approvals_of(&[&id, "nothing"]).await.unwrap();
+        assert_eq!(of_both.into_iter().collect::<Vec<_>>(), [(id.clone(), all.to_vec())]);
         let refused = writing.approvals_add(&[("nothing", given("a", "one", 1))]).await;
         assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
     });

@@ -191,7 +191,8 @@ fn who_refers_to_what_follows_every_change() {
         writing.resource_remove(&key).await.unwrap();
         writing.resource_put(&node_key("a"), &node_of("another"), None, "ada", at(2)).await.unwrap();
         let found = writing.referrers(&acme, &targets).await.unwrap();
-        assert_eq!(found, [(node_key("b"), template)]);
+        assert_eq!(found, [(node_key("b"), template.clone())]);
+        assert_eq!(writing.referrers_of(&acme, &template, 9).await.unwrap(), [node_key("b")]);
     });
 }
 

@@ -27,6 +27,10 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "WINDLASS_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
+    /// Where browsers reach it when a TLS proxy stands in front: https://windlass.example.com.
+    #[arg(long, env = "WINDLASS_PUBLIC_URL", value_name = "URL", value_parser = read_public_url)]
+    pub(crate) public_url: Option<String>,
+
     /// Where repositories' credentials are: a directory per credential with one file per key, or PATH.json.
     #[arg(long, env = "WINDLASS_CREDENTIALS_DIR", value_name = "DIR")]
     pub(crate) credentials_dir: Option<PathBuf>,
@@ -119,6 +123,17 @@ pub(crate) struct RestoreOptions {
 pub(crate) struct DoctorOptions {
     #[command(flatten)]
     pub(crate) data: DataOptions,
+}
+
+/// Reads `https://host[:port]`: an origin, because pages are at its root.
+fn read_public_url(text: &str) -> Result<String, String> {
+    let origin = text.trim_end_matches('/');
+    let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+    let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+    match host {
+        Some(host) if !host.is_empty() && host.chars().all(is_host) => Ok(origin.to_ascii_lowercase()),
+        _ => Err(format!("`{text}` is not the origin of a site: write https://windlass.example.com")),
+    }
 }
 
 /// Reads `90s`, `5m`, `72h`.

@@ -134,6 +134,7 @@ fn tell(server: &str, token: &str, password: &str, fleet: &Path, run: &RunEnvelo
     let lines = [
         format!("Windlass listens on {server}. Everything is gone when you press Ctrl-C."),
         String::new(),
+        format!("  web app   {server}/app"),
         format!("  account   {ACCOUNT}"),
         format!("  email     {EMAIL}"),
         format!("  password  {password}"),

@@ -55,6 +55,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     let mut config = Config::in_directory(&options.data.data_dir);
     config.database = address_of(&options.data)?;
     config.listen = options.listen;
+    config.public_url.clone_from(&options.public_url);
     if options.allow_insecure_git {
         config.insecure_git = windlass_server::Insecure::Allowed;
     }
@@ -88,6 +89,7 @@ fn announce(address: SocketAddr, login: Option<&FirstLogin>) -> std::io::Result<
     if let Some(login) = login {
         view::line("")?;
         view::line("This is the first start. Sign in once with this password and choose your own:")?;
+        view::line(&format!("  web app   http://{address}/app"))?;
         view::line(&format!("  account   {}", login.account))?;
         view::line(&format!("  email     {}", login.email))?;
         // The one place that prints it: it works once and is stored nowhere.

@@ -199,7 +199,6 @@ async fn nothing_outside_the_table_answers_and_odd_methods_tell_nothing() {
     let admin = installation.admin().await;
     let table = endpoints();
     for path in [
-        "/",
         "/api",
         "/api/v1",
         "/api/v1/system",

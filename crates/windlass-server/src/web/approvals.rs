@@ -1,0 +1,212 @@
+//! What waits for a decision, and decisions about several at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::extract::State;
+use serde::Deserialize;
+use windlass_api::types::{BatchBody, BatchDecision, BatchResult, ProposalInfo};
+use windlass_store::{PlanPlace, Proposal, Reading};
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::approvals::{Approvals, Choices, Search, group};
+
+use super::form::Form;
+use super::visit::{Visit, local};
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::error::HttpError;
+use crate::http::page::{PageQuery, cut, read_id};
+use crate::http::proposals::{Choice, decide_all, describe, filter_of};
+use crate::http::request::{Answer, Query};
+use crate::http::runs;
+use crate::server::Server;
+
+/// Proposals on a page unless more are asked for: enough to review, few enough to be quick.
+const ON_A_PAGE: usize = 100;
+
+#[derive(Clone, Deserialize)]
+pub(super) struct ListQuery {
+    q: Option<String>,
+    kind: Option<String>,
+    change: Option<String>,
+    repository: Option<String>,
+    run: Option<String>,
+    status: Option<String>,
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+impl ListQuery {
+    fn search(&self) -> Search {
+        let text = |field: &Option<String>| field.as_deref().unwrap_or_default().trim().to_owned();
+        Search {
+            q: text(&self.q),
+            kind: text(&self.kind),
+            change: text(&self.change),
+            repository: text(&self.repository),
+            run: text(&self.run),
+            status: text(&self.status),
+        }
+    }
+
+    /// The address of this list from a cursor on.
+    fn address(&self, cursor: &str) -> String {
+        let search = self.search();
+        let limit = self.limit.map(|limit| limit.to_string()).unwrap_or_default();
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        for (name, value) in [
+            ("q", search.q.as_str()),
+            ("kind", &search.kind),
+            ("change", &search.change),
+            ("repository", &search.repository),
+            ("run", &search.run),
+            ("status", &search.status),
+            ("limit", &limit),
+            ("cursor", cursor),
+        ] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        format!("/app/approvals?{}", query.finish())
+    }
+}
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let search = query.search();
+    let page = PageQuery { limit: query.limit.or(Some(ON_A_PAGE)), cursor: query.cursor.clone() };
+    let (limit, after) = (page.limit()?, page.after_as(read_turn)?);
+    let mut reading = server.store().read().await?;
+    let filter = filter_of(&mut reading, &who, &choice_of(&search)).await?;
+    let matching = reading.proposals_matching(&who.account_id, &filter).await?;
+    let mut found = reading.proposals_in_order(&who.account_id, &filter, after.as_ref(), limit + 1).await?;
+    let meta = cut(&mut found, limit, write_turn);
+    let proposals = describe(&mut reading, &who, &found).await?;
+    let runs = runs_of(&mut reading, &who, &proposals).await?;
+    let choices = choices(&mut reading, &who).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Approvals).await?;
+    drop(reading);
+    let page = Approvals {
+        frame,
+        search,
+        choices,
+        matching,
+        next: meta.next_cursor.map(|cursor| query.address(&cursor)),
+        here: visit.here.clone(),
+        runs: group(proposals, &runs),
+    };
+    answer::page(&server, &visit, &page)
+}
+
+fn choice_of(search: &Search) -> Choice {
+    let filled = |text: &String| (!text.is_empty()).then(|| text.clone());
+    Choice {
+        status: filled(&search.status).or_else(|| Some("pending_approval".to_owned())),
+        run: filled(&search.run),
+        repository: filled(&search.repository),
+        kind: filled(&search.kind),
+        change: filled(&search.change),
+        name: None,
+        q: filled(&search.q),
+    }
+}
+
+fn write_turn(proposal: &Proposal) -> String {
+    format!("{} {} {}", proposal.run_id, proposal.position, proposal.id)
+}
+
+fn read_turn(text: &str) -> Option<PlanPlace> {
+    let mut words = text.split(' ');
+    let turn = PlanPlace {
+        run_id: read_id(words.next()?)?,
+        position: words.next()?.parse().ok()?,
+        id: read_id(words.next()?)?,
+    };
+    words.next().is_none().then_some(turn)
+}
+
+async fn runs_of(
+    reading: &mut Reading,
+    who: &Identity,
+    proposals: &[ProposalInfo],
+) -> Result<Vec<windlass_api::types::RunInfo>, HttpError> {
+    let ids: BTreeSet<&str> = proposals.iter().map(|proposal| proposal.run_id.as_str()).collect();
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        found.extend(runs::load_head(reading, who, id).await?);
+    }
+    Ok(found)
+}
+
+async fn choices(reading: &mut Reading, who: &Identity) -> Result<Choices, HttpError> {
+    let mut choices = Choices::default();
+    for tally in reading.proposals_tally(&who.account_id).await? {
+        *choices.kinds.entry(tally.kind.slug().to_owned()).or_default() += tally.count;
+        *choices.changes.entry(tally.change).or_default() += tally.count;
+        *choices.repositories.entry(tally.repository_name).or_default() += tally.count;
+    }
+    Ok(choices)
+}
+
+pub(super) async fn decide(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+    let back = local(form.text("back")).unwrap_or("/app/approvals");
+    let decision = match form.text("decision") {
+        "approve" => BatchDecision::Approve,
+        "reject" => BatchDecision::Reject,
+        _ => {
+            return Err(HttpError::bad_request(
+                "say whether to approve or to reject",
+                "press one of the buttons",
+            ));
+        }
+    };
+    // Each box names its proposal and exactly the content that was looked at.
+    let picked: BTreeMap<String, String> = form
+        .all("pick")
+        .filter_map(|pick| pick.split_once(':'))
+        .map(|(id, digest)| (id.to_owned(), digest.to_owned()))
+        .collect();
+    if picked.is_empty() {
+        let notice = Notice::new(Tone::Warn, "Select at least one proposal first");
+        return answer::go_saying(&server, &visit, back, &notice);
+    }
+    let body = BatchBody {
+        decision,
+        ids: picked.keys().cloned().collect(),
+        approval_request_id: None,
+        digests: picked,
+        reason: form.filled("reason").map(str::to_owned),
+        until_change: form.is_ticked("until_change"),
+    };
+    let result = decide_all(&server, &who, &body).await?;
+    let notice = notice_of(&server, &who, decision, &result).await?;
+    answer::go_saying(&server, &visit, back, &notice)
+}
+
+async fn notice_of(
+    server: &Server,
+    who: &Identity,
+    decision: BatchDecision,
+    result: &BatchResult,
+) -> Result<Notice, HttpError> {
+    let word = if decision == BatchDecision::Approve { "approved" } else { "rejected" };
+    let tone = match (result.done, result.refused) {
+        (_, 0) => Tone::Good,
+        (0, _) => Tone::Bad,
+        _ => Tone::Warn,
+    };
+    let refused = if result.refused > 0 { format!(", {} not", result.refused) } else { String::new() };
+    let mut notice = Notice::new(tone, format!("{} {word}{refused}", result.done));
+    let mut reading = server.store().read().await?;
+    for item in result.results.iter().filter(|item| item.error.is_some()).take(8) {
+        let proposal = reading.proposal(&who.account_id, &item.id).await?;
+        let name = proposal.map_or_else(|| item.id.clone(), |proposal| proposal.change.key.to_string());
+        let why = item.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
+        notice.lines.push(format!("{name}: {why}"));
+    }
+    Ok(notice)
+}

@@ -1,0 +1,59 @@
+//! The cookies of the web app: the session, the first visit, a notice, the theme.
+//!
+//! The session's cookie holds the same token that `Authorization: Bearer` would; the API itself never looks at cookies.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+
+use crate::server::Server;
+
+/// What a cookie is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cookie {
+    /// The session.
+    Session,
+    /// Binds the sign-in form to the browser it was shown in.
+    Visit,
+    /// What was just done.
+    Notice,
+    /// Light or dark. The script writes it.
+    Theme,
+}
+
+impl Cookie {
+    /// Its name. Behind https the browser itself sees to it that nobody but this host can set it.
+    fn name(self, server: &Server) -> String {
+        let word = match self {
+            Cookie::Session => "windlass_session",
+            Cookie::Visit => "windlass_visit",
+            Cookie::Notice => "windlass_notice",
+            Cookie::Theme => return "windlass_theme".to_owned(),
+        };
+        if is_secure(server) { format!("__Host-{word}") } else { word.to_owned() }
+    }
+
+    /// Its value in a request.
+    pub(super) fn read<'h>(self, headers: &'h HeaderMap, server: &Server) -> Option<&'h str> {
+        let name = self.name(server);
+        headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .find(|(found, _)| *found == name)
+            .map(|(_, value)| value)
+    }
+
+    /// The header that sets it for so many seconds; zero takes it away.
+    pub(super) fn set(self, value: &str, seconds: u64, server: &Server) -> Option<HeaderValue> {
+        let secure = if is_secure(server) { "; Secure" } else { "" };
+        let name = self.name(server);
+        let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
+        HeaderValue::from_str(&text).ok()
+    }
+}
+
+/// Whether browsers come by https: only the configured address says so, never a header that anyone can send.
+pub(super) fn is_secure(server: &Server) -> bool {
+    server.config().public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
+}

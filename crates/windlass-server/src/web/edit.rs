@@ -1,0 +1,122 @@
+//! Editing what a proposal would apply.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde_json::Value;
+use windlass_api::types::{ErrorBody, Problem, ProposalInfo};
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::resource::{Kind, Spec};
+use windlass_core::shape::Defaults;
+use windlass_core::yaml;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::edit::Edit;
+
+use super::form::Form;
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::decide::{self, DecisionError};
+use crate::http::error::HttpError;
+use crate::http::proposals;
+use crate::http::request::Answer;
+use crate::payload::spec_value;
+use crate::server::Server;
+
+/// What is wrong with an edit.
+#[derive(Default)]
+struct Wrong {
+    problems: Vec<Problem>,
+    error: Option<ErrorBody>,
+}
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    let proposal = proposals::load(&server, &who, &id).await?;
+    let text = text_of(&proposal);
+    form(&server, &who, &visit, proposal, text, Wrong::default()).await
+}
+
+/// The spec that would be applied, without its name: that cannot be edited.
+fn text_of(proposal: &ProposalInfo) -> String {
+    let payload = proposal.edited_payload.as_ref().unwrap_or(&proposal.payload);
+    let spec =
+        Kind::from_word(&proposal.kind).and_then(|kind| spec_value(kind, &proposal.name, payload).ok());
+    yaml::write(spec.unwrap_or_else(|| payload.clone()))
+}
+
+pub(super) async fn save(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+    fields: Form,
+) -> Answer {
+    let proposal = proposals::load(&server, &who, &id).await?;
+    let text = fields.text("text").to_owned();
+    let version = fields.text("version").parse().ok();
+    let saved = match fields.is_ticked("undo") {
+        true => decide::edit(&server, &who, &id, &Value::Null, version).await,
+        false => match read(&proposal, &text) {
+            Ok(payload) => decide::edit(&server, &who, &id, &payload, version).await,
+            Err(diagnostics) => Err(DecisionError::Unsound(diagnostics)),
+        },
+    };
+    let wrong = match saved {
+        Ok(()) => {
+            let notice = Notice::new(
+                Tone::Good,
+                if fields.is_ticked("undo") { "The edit was taken back" } else { "Edited" },
+            );
+            return answer::go_saying(&server, &visit, &format!("/app/proposals/{id}"), &notice);
+        }
+        Err(DecisionError::Unsound(diagnostics)) => {
+            Wrong { problems: diagnostics.iter().map(problem).collect(), error: None }
+        }
+        Err(error @ (DecisionError::NotFound | DecisionError::Store(_))) => return Err(error.into()),
+        Err(error) => Wrong { problems: Vec::new(), error: Some(HttpError::from(error).into_body()) },
+    };
+    form(&server, &who, &visit, proposal, text, wrong).await
+}
+
+/// The text as a spec, or what is wrong with it and where.
+fn read(proposal: &ProposalInfo, text: &str) -> Result<Value, Vec<Diagnostic>> {
+    let Some(kind) = Kind::from_word(&proposal.kind) else { return Err(Vec::new()) };
+    let read = Spec::read(kind, text);
+    read.spec.map(|spec| spec.to_json(Defaults::Omit)).ok_or(read.diagnostics)
+}
+
+fn problem(diagnostic: &Diagnostic) -> Problem {
+    Problem {
+        severity: diagnostic.severity.to_string(),
+        code: diagnostic.code.slug().to_owned(),
+        path: diagnostic.path.clone(),
+        file: String::new(),
+        line: diagnostic.line,
+        column: diagnostic.column,
+        message: diagnostic.message.clone(),
+        help: diagnostic.help.clone(),
+    }
+}
+
+async fn form(
+    server: &Server,
+    who: &Identity,
+    visit: &Visit,
+    proposal: ProposalInfo,
+    text: String,
+    wrong: Wrong,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let frame = frame::load(server, &mut reading, who, visit, Place::Approvals).await?;
+    drop(reading);
+    let is_wrong = !wrong.problems.is_empty() || wrong.error.is_some();
+    let page = Edit { frame, proposal, text, problems: wrong.problems, error: wrong.error };
+    match is_wrong {
+        true => Ok(answer::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
+        false => answer::page(server, visit, &page),
+    }
+}

@@ -1,0 +1,178 @@
+//! Signing in and out, choosing a password, assets, and addresses that lead nowhere.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use windlass_api::types::{ErrorBody, PasswordBody};
+use windlass_core::redacted::Redacted;
+use windlass_store::new_id;
+use windlass_web::assets;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::entrance::{Password, SignIn};
+
+use super::answer::{go, go_saying, html, page, set_cookie};
+use super::cookies::Cookie;
+use super::form::Form;
+use super::frame;
+use super::visit::{Visit, local};
+use crate::auth::{Identity, SignedIn, login};
+use crate::clock::now;
+use crate::http::auth::{change_password, end_session};
+use crate::http::error::HttpError;
+use crate::http::request::{Answer, Query};
+use crate::server::Server;
+
+/// How long a sign-in form stays good.
+const VISIT_SECONDS: u64 = 24 * 3600;
+
+pub(super) async fn root() -> Response {
+    go("/app")
+}
+
+pub(super) async fn lost() -> HttpError {
+    HttpError::not_found()
+}
+
+pub(super) async fn wrong_method() -> HttpError {
+    HttpError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method-not-allowed",
+        "this page takes no such request",
+        "",
+    )
+}
+
+/// An asset: its address changes with its bytes, so it can be kept for ever.
+pub(super) async fn asset(Path(name): Path<String>) -> Answer {
+    let asset = assets::find(&name).ok_or_else(HttpError::not_found)?;
+    let mut response = asset.bytes.into_response();
+    for (name, value) in [
+        (header::CONTENT_TYPE, asset.media_type),
+        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+#[derive(Deserialize)]
+pub(super) struct NextQuery {
+    next: Option<String>,
+}
+
+pub(super) async fn sign_in_form(
+    State(server): State<Server>,
+    mut visit: Visit,
+    Query(query): Query<NextQuery>,
+) -> Answer {
+    let is_new = visit.binding.is_empty();
+    if is_new {
+        visit.binding = new_id();
+    }
+    let next = query.next.as_deref().and_then(local).unwrap_or("/app");
+    let form = SignIn {
+        theme: visit.theme,
+        csrf: visit.csrf(&server),
+        next: next.to_owned(),
+        email: String::new(),
+        account: String::new(),
+        problem: None,
+    };
+    let mut response = html(StatusCode::OK, &form);
+    if is_new {
+        set_cookie(&mut response, Cookie::Visit.set(&visit.binding, VISIT_SECONDS, &server));
+    }
+    Ok(response)
+}
+
+pub(super) async fn sign_in(State(server): State<Server>, visit: Visit, form: Form) -> Answer {
+    let (email, account) = (form.text("email"), form.filled("account"));
+    let password = Redacted::new(form.text("password").to_owned());
+    let next = local(form.text("next")).unwrap_or("/app");
+    match login(&server, email, password, account, &visit.address, &visit.request_id).await {
+        Ok(signed_in) => {
+            let mut response = go(next);
+            begin(&server, &mut response, &signed_in);
+            Ok(response)
+        }
+        Err(error) => {
+            let error = HttpError::from(error);
+            if error.status().is_server_error() {
+                return Err(error);
+            }
+            let status = error.status();
+            let again = SignIn {
+                theme: visit.theme,
+                csrf: visit.csrf(&server),
+                next: next.to_owned(),
+                email: email.to_owned(),
+                account: account.unwrap_or_default().to_owned(),
+                problem: Some(error.into_body()),
+            };
+            // 401 would make some browsers ask for a password of their own.
+            let status = if status == StatusCode::UNAUTHORIZED { StatusCode::FORBIDDEN } else { status };
+            Ok(html(status, &again))
+        }
+    }
+}
+
+fn begin(server: &Server, response: &mut Response, signed_in: &SignedIn) {
+    let seconds = signed_in.expires_at.since(now()).as_secs();
+    set_cookie(response, Cookie::Session.set(signed_in.token.expose(), seconds, server));
+    set_cookie(response, Cookie::Visit.set("", 0, server));
+}
+
+pub(super) async fn sign_out(State(server): State<Server>, who: Identity) -> Answer {
+    end_session(&server, &who).await?;
+    let mut response = go("/app/sign-in");
+    set_cookie(&mut response, Cookie::Session.set("", 0, &server));
+    Ok(response)
+}
+
+pub(super) async fn password_form(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    let mut reading = server.store().read().await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Elsewhere).await?;
+    drop(reading);
+    page(&server, &visit, &Password { frame, problem: None })
+}
+
+pub(super) async fn password(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    form: Form,
+) -> Answer {
+    let new = form.text("new_password");
+    let body = PasswordBody {
+        current_password: form.text("current_password").to_owned(),
+        new_password: new.to_owned(),
+    };
+    let changed = match new == form.text("again") {
+        true => change_password(&server, &who, body).await,
+        false => Err(HttpError::unprocessable("differs", "the two new passwords differ", "type it again")),
+    };
+    if let Err(error) = changed {
+        return password_again(&server, &who, &visit, error).await;
+    }
+    // Changing it ended this session too; whoever knows the new one goes on.
+    let account = Some(who.account_id.as_str());
+    let secret = Redacted::new(new.to_owned());
+    let signed_in = login(&server, &who.email, secret, account, &visit.address, &visit.request_id).await?;
+    let mut response =
+        go_saying(&server, &visit, "/app", &Notice::new(Tone::Good, "Your password was changed"))?;
+    begin(&server, &mut response, &signed_in);
+    Ok(response)
+}
+
+async fn password_again(server: &Server, who: &Identity, visit: &Visit, error: HttpError) -> Answer {
+    let status = error.status();
+    if status.is_server_error() {
+        return Err(error);
+    }
+    let problem: Option<ErrorBody> = Some(error.into_body());
+    let mut reading = server.store().read().await?;
+    let frame = frame::load(server, &mut reading, who, visit, Place::Elsewhere).await?;
+    drop(reading);
+    Ok(html(status, &Password { frame, problem }))
+}

@@ -1,0 +1,69 @@
+//! The fields of a form that was sent.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use crate::http::error::HttpError;
+use crate::server::Server;
+
+/// The fields, in the order in which they were sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Form {
+    fields: Vec<(String, String)>,
+}
+
+impl Form {
+    /// Reads `application/x-www-form-urlencoded`. Browsers write line ends as CR LF; here they are LF.
+    pub(super) fn read(bytes: &[u8]) -> Result<Form, HttpError> {
+        let fields: Vec<(String, String)> = url::form_urlencoded::parse(bytes)
+            .map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")))
+            .collect();
+        // Databases differ in what they make of NUL; no text that we keep has one.
+        if fields.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
+            return Err(HttpError::bad_request("the form contains a NUL character", "leave it out"));
+        }
+        Ok(Form { fields })
+    }
+
+    /// A field's text; empty if there is none.
+    pub(super) fn text<'f>(&'f self, name: &'f str) -> &'f str {
+        self.all(name).next().unwrap_or_default()
+    }
+
+    /// A field's text without spaces around it, if there is any.
+    pub(super) fn filled<'f>(&'f self, name: &'f str) -> Option<&'f str> {
+        Some(self.text(name).trim()).filter(|text| !text.is_empty())
+    }
+
+    /// Whether a box was ticked.
+    pub(super) fn is_ticked(&self, name: &str) -> bool {
+        !self.text(name).is_empty()
+    }
+
+    /// Every text of a field that was sent several times.
+    pub(super) fn all<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
+        self.fields.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl FromRequestParts<Server> for Form {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Form, HttpError> {
+        // The guard reads it before any handler is asked.
+        Ok(parts.extensions.get::<Form>().cloned().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_as_browsers_send_them() {
+        let form = Form::read(b"pick=1&pick=2&reason=a+b%0D%0Ac&empty=+").expect("a form");
+        assert_eq!(form.all("pick").collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!((form.text("reason"), form.filled("empty"), form.text("none")), ("a b\nc", None, ""));
+        assert!(Form::read(b"a=%00").is_err());
+    }
+}

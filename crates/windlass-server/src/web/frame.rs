@@ -1,0 +1,38 @@
+//! Loading what surrounds every page.
+
+use windlass_core::proposal::Status;
+use windlass_store::Reading;
+use windlass_web::frame::{Frame, Place};
+
+use super::visit::Visit;
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::http::accounts;
+use crate::http::auth::me_of;
+use crate::http::error::HttpError;
+use crate::server::Server;
+
+/// What surrounds a page of this person.
+pub(super) async fn load(
+    server: &Server,
+    reading: &mut Reading,
+    who: &Identity,
+    visit: &Visit,
+    place: Place,
+) -> Result<Frame, HttpError> {
+    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let counts = reading.proposals_count(&who.account_id).await?;
+    let pending =
+        counts.iter().filter(|(status, _)| *status == Status::PendingApproval).map(|(_, n)| n).sum();
+    Ok(Frame {
+        me: me_of(server, who).await?,
+        csrf: visit.csrf(server),
+        place,
+        theme: visit.theme,
+        pending,
+        halted: accounts::info(&account).halted,
+        notice: visit.notice.clone(),
+        seen: reading.last_event(&who.account_id).await?,
+        now: now(),
+    })
+}

@@ -1,0 +1,184 @@
+//! Lets a request through to a page only if the page table says so, and a form only if one of our pages sent it.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use windlass_api::endpoint::Access;
+use windlass_web::pages::entrance::Bounce;
+use windlass_web::table::{Entry, Page, pages};
+
+use super::answer::{Look, go, html, set_cookie};
+use super::cookies::Cookie;
+use super::form::Form;
+use super::visit::{Visit, here_of, is_bound, is_from_elsewhere, is_from_here, read_notice, theme_of};
+use crate::auth::{AuthError, Identity, identify};
+use crate::http::body::read_whole;
+use crate::http::error::HttpError;
+use crate::http::guard::{Asked, RequestId, Route, Who, has_nul, record_refusal, refusal_of};
+use crate::server::Server;
+
+static TABLE: LazyLock<BTreeMap<(&'static str, &'static str), Entry>> =
+    LazyLock::new(|| pages().into_iter().map(|entry| ((entry.method.as_str(), entry.path), entry)).collect());
+
+/// What someone with a one-time password may still see and do.
+const BEFORE_OWN_PASSWORD: [Page; 3] = [Page::PasswordForm, Page::Password, Page::SignOut];
+
+/// What came of asking whether a request is allowed.
+enum Checked {
+    /// It is; as someone, if the page is not public.
+    Allowed(Option<Identity>, Box<Visit>),
+    /// Something else is answered.
+    Otherwise(Response),
+}
+
+pub(super) async fn authorize(State(server): State<Server>, request: Request, next: Next) -> Response {
+    let route =
+        request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
+    let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
+    let entry =
+        TABLE.iter().find(|((word, path), _)| *word == method && *path == route).map(|(_, entry)| entry);
+    let theme = theme_of(request.headers(), &server);
+    let mut who = String::new();
+    let mut response = match entry {
+        // A page that is not in the table is nobody's.
+        None => HttpError::not_found().into_response(),
+        Some(_) if has_nul(&request) => {
+            HttpError::bad_request("the address contains a NUL character", "leave it out").into_response()
+        }
+        Some(entry) => {
+            let asking = Asking::of(&server, &request);
+            match check(&server, entry, asking).await {
+                Ok(Checked::Allowed(identity, visit)) => {
+                    who = identity.as_ref().map(|identity| identity.email.clone()).unwrap_or_default();
+                    let passed = let_through(&server, request, next, identity, *visit).await;
+                    passed.unwrap_or_else(|error| error.into_response())
+                }
+                Ok(Checked::Otherwise(response)) => response,
+                Err(error) => error.into_response(),
+            }
+        }
+    };
+    response.extensions_mut().insert(Route(route));
+    response.extensions_mut().insert(Who(who));
+    response.extensions_mut().insert(Look(theme));
+    response
+}
+
+/// What of a request decides.
+struct Asking {
+    asked: Asked,
+    visit: Visit,
+    headers: HeaderMap,
+}
+
+impl Asking {
+    fn of(server: &Server, request: &Request) -> Asking {
+        let headers = request.headers();
+        let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
+        let mut asked = Asked::of(request, &request_id);
+        // Pages are for people: a token in a header opens none.
+        asked.authorization = Cookie::Session.read(headers, server).map(|token| format!("Bearer {token}"));
+        let visit = Visit {
+            theme: theme_of(headers, server),
+            binding: Cookie::Visit.read(headers, server).unwrap_or_default().to_owned(),
+            notice: None,
+            authorization: asked.authorization.clone(),
+            here: here_of(request.uri()),
+            address: asked.address.clone(),
+            request_id,
+        };
+        Asking { asked, visit, headers: headers.clone() }
+    }
+}
+
+async fn check(server: &Server, entry: &Entry, asking: Asking) -> Result<Checked, HttpError> {
+    let Asking { asked, mut visit, headers } = asking;
+    if entry.access == Access::Public {
+        return Ok(Checked::Allowed(None, Box::new(visit)));
+    }
+    let found =
+        identify(server, asked.authorization.as_deref(), asked.address.clone(), asked.request_id.clone());
+    let identity = match found.await {
+        Ok(identity) if identity.session_id.is_some() => identity,
+        Ok(_) | Err(AuthError::Missing | AuthError::Invalid) => {
+            return Ok(Checked::Otherwise(to_the_entrance(server, entry, &headers, &visit)));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if identity.must_change_password && !BEFORE_OWN_PASSWORD.contains(&entry.page) {
+        return Ok(Checked::Otherwise(go("/app/password")));
+    }
+    if let Some(error) = refusal_of(&identity, entry.access) {
+        if asked.changes_something() {
+            record_refusal(server, &identity, &asked, error.refusal()).await?;
+        }
+        return Err(error);
+    }
+    visit.binding = identity.session_id.clone().unwrap_or_default();
+    visit.notice =
+        Cookie::Notice.read(&headers, server).and_then(|value| read_notice(server, &visit.binding, value));
+    Ok(Checked::Allowed(Some(identity), Box::new(visit)))
+}
+
+/// Where someone goes who is not signed in, as far as the browser says.
+fn to_the_entrance(server: &Server, entry: &Entry, headers: &HeaderMap, visit: &Visit) -> Response {
+    let is_form = entry.method != windlass_api::endpoint::Method::Get;
+    if entry.page == Page::Live {
+        return HttpError::from(AuthError::Missing).into_response();
+    }
+    if !is_form && visit.authorization.is_none() && is_from_elsewhere(headers) {
+        return html(StatusCode::OK, &Bounce { to: visit.here.clone() });
+    }
+    let next = if is_form { "/app" } else { visit.here.as_str() };
+    let query: String =
+        url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
+    let mut response = go(&format!("/app/sign-in?{query}"));
+    if visit.authorization.is_some() {
+        set_cookie(&mut response, Cookie::Session.set("", 0, server));
+    }
+    response
+}
+
+async fn let_through(
+    server: &Server,
+    mut request: Request,
+    next: Next,
+    identity: Option<Identity>,
+    visit: Visit,
+) -> Result<Response, HttpError> {
+    if request.method() == Method::POST {
+        let asked = Asked::of(&request, &visit.request_id);
+        let is_from_here = is_from_here(request.headers(), server);
+        let (parts, body) = request.into_parts();
+        let form = Form::read(&read_whole(body).await?)?;
+        if !is_from_here || visit.binding.is_empty() || !is_bound(server, &visit.binding, form.text("csrf")) {
+            let error = foreign_form();
+            if let Some(identity) = &identity {
+                record_refusal(server, identity, &asked, error.refusal()).await?;
+            }
+            return Err(error);
+        }
+        request = Request::from_parts(parts, axum::body::Body::empty());
+        request.extensions_mut().insert(form);
+    }
+    if let Some(identity) = identity {
+        request.extensions_mut().insert(identity);
+    }
+    request.extensions_mut().insert(visit);
+    Ok(next.run(request).await)
+}
+
+fn foreign_form() -> HttpError {
+    let help = "nothing was changed. Go back, reload the page and send the form again; if cookies are off, allow them \
+                for this site";
+    HttpError::new(
+        StatusCode::FORBIDDEN,
+        "foreign-form",
+        "this form was not sent from a page of this session",
+        help,
+    )
+}

@@ -1,0 +1,34 @@
+//! Says that something happened, so that open pages look again.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::sse::Event as SseEvent;
+use serde::Deserialize;
+use windlass_store::Event;
+
+use super::visit::Visit;
+use crate::auth::Identity;
+use crate::http::events::{Following, after_of, follow};
+use crate::http::request::{Answer, Query};
+use crate::server::Server;
+
+#[derive(Deserialize)]
+pub(super) struct AfterQuery {
+    after: Option<i64>,
+}
+
+/// Only what kind of thing happened: the page itself is asked for what it became.
+fn tell(event: Event) -> SseEvent {
+    SseEvent::default().id(event.seq.to_string()).data(event.kind)
+}
+
+pub(super) async fn stream(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    headers: HeaderMap,
+    Query(query): Query<AfterQuery>,
+) -> Answer {
+    let following = Following { after: after_of(&headers, query.after)?, kind: None, tell };
+    follow(server, who, visit.authorization, following).await
+}

@@ -1,0 +1,67 @@
+//! The account at a glance.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use windlass_core::proposal::Status;
+use windlass_core::resource::Kind;
+use windlass_store::{ProposalFilter, Reading};
+use windlass_web::frame::Place;
+use windlass_web::pages::overview::{KindHealth, Overview};
+
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::error::HttpError;
+use crate::http::page::PageQuery;
+use crate::http::request::Answer;
+use crate::http::{accounts, proposals, repositories, runs};
+use crate::server::Server;
+
+/// Runs shown.
+const RUNS: usize = 8;
+
+/// Proposals shown.
+const WAITING: usize = 6;
+
+pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    let status = accounts::load_status(&server, &who).await?;
+    let mut reading = server.store().read().await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Overview).await?;
+    let repositories = repositories::load_all(&mut reading, &who).await?;
+    let ids: Vec<&str> = repositories.iter().map(|repository| repository.id.as_str()).collect();
+    let kinds = health(&mut reading, &who, &ids).await?;
+    let last = PageQuery { limit: Some(RUNS), cursor: None };
+    let runs = runs::load_page(&mut reading, &who, None, &last).await?.sync_runs;
+    let pending = ProposalFilter { statuses: vec![Status::PendingApproval], ..ProposalFilter::default() };
+    let found = reading.proposals_in_order(&who.account_id, &pending, None, WAITING).await?;
+    let waiting = proposals::describe(&mut reading, &who, &found).await?;
+    drop(reading);
+    answer::page(&server, &visit, &Overview { frame, status, kinds, repositories, runs, waiting })
+}
+
+/// How the resources of each kind are. Kinds of which there is nothing are left out.
+async fn health(
+    reading: &mut Reading,
+    who: &Identity,
+    repositories: &[&str],
+) -> Result<Vec<KindHealth>, HttpError> {
+    let live: BTreeMap<Kind, usize> = reading.resources_count(&who.account_id).await?.into_iter().collect();
+    let (mut drifted, mut open): (BTreeMap<Kind, usize>, BTreeMap<Kind, usize>) = Default::default();
+    for tally in reading.proposals_tally(&who.account_id).await? {
+        *open.entry(tally.kind).or_default() += tally.count;
+    }
+    for repository in repositories {
+        for drift in reading.drifts(repository).await? {
+            *drifted.entry(drift.key.kind).or_default() += 1;
+        }
+    }
+    let of = |counts: &BTreeMap<Kind, usize>, kind: &Kind| counts.get(kind).copied().unwrap_or_default();
+    let kinds = Kind::ALL.iter().map(|kind| KindHealth {
+        kind: kind.plural().to_owned(),
+        live: of(&live, kind),
+        drifted: of(&drifted, kind),
+        open: of(&open, kind),
+    });
+    Ok(kinds.filter(|kind| kind.live + kind.open + kind.drifted > 0).collect())
+}

@@ -1,0 +1,32 @@
+//! Where fleets come from.
+
+use axum::extract::{Path, State};
+use windlass_api::types::SyncBody;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::repositories::Repositories;
+
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::request::Answer;
+use crate::http::{repositories, runs};
+use crate::server::Server;
+
+pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repositories = repositories::load_all(&mut reading, &who).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Repositories).await?;
+    drop(reading);
+    answer::page(&server, &visit, &Repositories { frame, repositories })
+}
+
+pub(super) async fn sync(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    let run = runs::request_sync(&server, &who, &id, &SyncBody::default()).await?;
+    let notice = Notice::new(Tone::Good, "Syncing: this page follows it");
+    answer::go_saying(&server, &visit, &format!("/app/runs/{run}"), &notice)
+}

@@ -1,0 +1,50 @@
+//! The router of pages, made from the page table: the compiler sees to it that every page has a handler.
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{MethodRouter, get, post};
+use tower_http::catch_panic::CatchPanicLayer;
+use windlass_web::table::{Page, pages};
+
+use super::{answer, approvals, edit, entrance, guard, live, overview, proposal, repositories, runs};
+use crate::http::guard::panicked;
+use crate::server::Server;
+
+/// Every page, with what surrounds it.
+pub(crate) fn router(server: &Server) -> Router<Server> {
+    let mut router = Router::new();
+    for entry in pages() {
+        router = router.route(entry.path, handler(entry.page));
+    }
+    router
+        .route_layer(from_fn_with_state(server.clone(), guard::authorize))
+        .method_not_allowed_fallback(entrance::wrong_method)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(answer::word_trouble))
+}
+
+fn handler(page: Page) -> MethodRouter<Server> {
+    match page {
+        Page::Root => get(entrance::root),
+        Page::Asset => get(entrance::asset),
+        Page::SignInForm => get(entrance::sign_in_form),
+        Page::SignIn => post(entrance::sign_in),
+        Page::SignOut => post(entrance::sign_out),
+        Page::PasswordForm => get(entrance::password_form),
+        Page::Password => post(entrance::password),
+        Page::Live => get(live::stream),
+        Page::Overview => get(overview::show),
+        Page::Approvals => get(approvals::show),
+        Page::Decide => post(approvals::decide),
+        Page::Proposal => get(proposal::show),
+        Page::Approve => post(proposal::approve),
+        Page::Reject => post(proposal::reject),
+        Page::EditForm => get(edit::show),
+        Page::Edit => post(edit::save),
+        Page::Repositories => get(repositories::show),
+        Page::Sync => post(repositories::sync),
+        Page::Runs => get(runs::list),
+        Page::Run => get(runs::show),
+        Page::Lost => get(entrance::lost),
+    }
+}

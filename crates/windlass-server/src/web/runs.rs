@@ -1,0 +1,62 @@
+//! Sync runs.
+
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use windlass_web::frame::Place;
+use windlass_web::pages::run::Run;
+use windlass_web::pages::runs::Runs;
+
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::page::PageQuery;
+use crate::http::repositories::find;
+use crate::http::request::{Answer, Query};
+use crate::http::runs;
+use crate::server::Server;
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    repository: Option<String>,
+    cursor: Option<String>,
+}
+
+pub(super) async fn list(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = match query.repository.as_deref().filter(|word| !word.is_empty()) {
+        Some(word) => Some(find(&mut reading, &who, word).await?),
+        None => None,
+    };
+    let page = PageQuery { limit: None, cursor: query.cursor };
+    let id = repository.as_ref().map(|repository| repository.id.as_str());
+    let found = runs::load_page(&mut reading, &who, id, &page).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Runs).await?;
+    drop(reading);
+    let next = found.meta.next_cursor.map(|cursor| {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        if let Some(id) = id {
+            query.append_pair("repository", id);
+        }
+        format!("/app/runs?{}", query.append_pair("cursor", &cursor).finish())
+    });
+    let repository = repository.as_ref().map(|repository| repository.name.clone());
+    answer::page(&server, &visit, &Runs { frame, runs: found.sync_runs, repository, next })
+}
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    let run = runs::load(&server, &who, &id, 0).await?;
+    let mut reading = server.store().read().await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Runs).await?;
+    drop(reading);
+    answer::page(&server, &visit, &Run { frame, run })
+}

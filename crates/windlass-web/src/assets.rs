@@ -1,0 +1,75 @@
+//! What pages load: one style sheet, one script, one icon, built into the binary.
+//!
+//! An asset's address holds the digest of its bytes, so it can be kept for ever and never be out of date.
+
+use std::sync::LazyLock;
+
+use windlass_core::digest::Digest;
+
+/// Where assets are served.
+pub const PREFIX: &str = "/app/assets/";
+
+/// A file that pages load.
+#[derive(Clone, Debug)]
+pub struct Asset {
+    /// Its name with the digest of its bytes.
+    pub name: String,
+    /// What it is, for browsers.
+    pub media_type: &'static str,
+    /// The file.
+    pub bytes: &'static [u8],
+}
+
+impl Asset {
+    fn new(stem: &str, ending: &str, media_type: &'static str, bytes: &'static [u8]) -> Asset {
+        let digest: String = Digest::of(bytes).to_string().chars().filter(char::is_ascii_hexdigit).collect();
+        // The end of the digest: the beginning may be the letters of its algorithm.
+        let name = format!("{stem}-{}.{ending}", &digest[digest.len() - 16..]);
+        Asset { name, media_type, bytes }
+    }
+
+    /// Where it is served.
+    pub fn url(&self) -> String {
+        format!("{PREFIX}{}", self.name)
+    }
+}
+
+static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("windlass", "css", "text/css; charset=utf-8", include_bytes!("../assets/windlass.css"))
+});
+static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("windlass", "js", "text/javascript; charset=utf-8", include_bytes!("../assets/windlass.js"))
+});
+static ICON: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_bytes!("../assets/icon.svg")));
+
+/// The asset of this name, if it is one of this version's.
+pub fn find(name: &str) -> Option<&'static Asset> {
+    [&*STYLE, &*SCRIPT, &*ICON].into_iter().find(|asset| asset.name == name)
+}
+
+pub(crate) fn style_url() -> String {
+    STYLE.url()
+}
+
+pub(crate) fn script_url() -> String {
+    SCRIPT.url()
+}
+
+pub(crate) fn icon_url() -> String {
+    ICON.url()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assets_are_found_by_the_address_that_pages_name() {
+        for url in [style_url(), script_url(), icon_url()] {
+            let name = url.strip_prefix(PREFIX).expect("below the prefix");
+            assert!(find(name).is_some_and(|asset| !asset.bytes.is_empty()), "{url}");
+        }
+        assert!(find("windlass.css").is_none() && find("../lib.rs").is_none());
+    }
+}

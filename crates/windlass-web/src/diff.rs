@@ -1,0 +1,266 @@
+//! Two specs side by side, line by line, with what differs inside a line marked. Pure text: colours are the style
+//! sheet's.
+
+use serde_json::Value;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+use windlass_core::yaml;
+
+/// Unchanged lines shown around a change.
+const CONTEXT: usize = 3;
+
+/// Fewer hidden lines than this are not worth a fold.
+const WORTH_FOLDING: usize = 3;
+
+/// Beyond so many lines a side is compared only by its ends: finding the least difference takes the square of the time.
+const MAX_COMPARED: usize = 4_000;
+
+/// Rows that a page shows; the rest is said to be there.
+const MAX_ROWS: usize = 2_000;
+
+/// A stretch of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The text.
+    pub text: String,
+    /// Whether it differs from the other side's line.
+    pub differs: bool,
+}
+
+/// One side's line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Counted from 1.
+    pub number: usize,
+    /// The line in stretches.
+    pub parts: Vec<Part>,
+}
+
+/// One row of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// On both sides alike.
+    Same(Line, Line),
+    /// Before and after, where one may be missing.
+    Changed(Option<Line>, Option<Line>),
+    /// So many lines that are alike and not shown.
+    Fold(usize),
+    /// So many rows that are too many for a page.
+    Cut(usize),
+}
+
+/// What a spec was and would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// In the order of the text.
+    pub rows: Vec<Row>,
+    /// Lines that come.
+    pub added: usize,
+    /// Lines that go.
+    pub removed: usize,
+}
+
+impl Comparison {
+    /// Compares two specs as YAML; none is an empty text.
+    pub fn of(before: Option<&Value>, after: Option<&Value>) -> Comparison {
+        let text =
+            |value: Option<&Value>| value.map_or_else(String::new, |value| yaml::write(without_nulls(value)));
+        Comparison::of_texts(&text(before), &text(after))
+    }
+
+    /// Compares two texts.
+    pub fn of_texts(before: &str, after: &str) -> Comparison {
+        let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+        let mut comparison = Comparison::default();
+        for op in operations(&old, &new) {
+            comparison.take(op, &old, &new);
+        }
+        comparison.fold();
+        comparison
+    }
+
+    fn take(&mut self, op: DiffOp, old: &[&str], new: &[&str]) {
+        match op {
+            DiffOp::Equal { old_index, new_index, len } => {
+                for offset in 0..len {
+                    let plain = |index: usize, text: &str| line(index, vec![same(text)]);
+                    let (before, after) = (old_index + offset, new_index + offset);
+                    self.rows.push(Row::Same(plain(before, old[before]), plain(after, new[after])));
+                }
+            }
+            DiffOp::Delete { old_index, old_len, .. } => self.replace(old, new, (old_index, old_len), (0, 0)),
+            DiffOp::Insert { new_index, new_len, .. } => self.replace(old, new, (0, 0), (new_index, new_len)),
+            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
+                self.replace(old, new, (old_index, old_len), (new_index, new_len));
+            }
+        }
+    }
+
+    /// Lines of one side against lines of the other, paired from the top.
+    fn replace(&mut self, old: &[&str], new: &[&str], gone: (usize, usize), come: (usize, usize)) {
+        self.removed += gone.1;
+        self.added += come.1;
+        for offset in 0..gone.1.max(come.1) {
+            let before = (offset < gone.1).then(|| gone.0 + offset);
+            let after = (offset < come.1).then(|| come.0 + offset);
+            let row = match (before, after) {
+                (Some(before), Some(after)) => {
+                    let (left, right) = marked(old[before], new[after]);
+                    Row::Changed(Some(line(before, left)), Some(line(after, right)))
+                }
+                (before, after) => Row::Changed(
+                    before.map(|index| line(index, vec![same(old[index])])),
+                    after.map(|index| line(index, vec![same(new[index])])),
+                ),
+            };
+            self.rows.push(row);
+        }
+    }
+
+    /// Hides what is far from every change, and what is too much for a page.
+    fn fold(&mut self) {
+        let is_change = |row: &Row| matches!(row, Row::Changed(..));
+        let changes: Vec<usize> =
+            self.rows.iter().enumerate().filter(|(_, row)| is_change(row)).map(|(index, _)| index).collect();
+        let is_near = |index: usize| {
+            let next = changes.partition_point(|change| *change < index);
+            let near =
+                |change: Option<&usize>| change.is_some_and(|change| change.abs_diff(index) <= CONTEXT);
+            near(changes.get(next)) || near(next.checked_sub(1).and_then(|before| changes.get(before)))
+        };
+        let mut rows = Vec::with_capacity(self.rows.len());
+        let mut hidden: Vec<Row> = Vec::new();
+        for (index, row) in std::mem::take(&mut self.rows).into_iter().enumerate() {
+            match is_near(index) {
+                true => {
+                    flush(&mut hidden, &mut rows);
+                    rows.push(row);
+                }
+                false => hidden.push(row),
+            }
+        }
+        flush(&mut hidden, &mut rows);
+        if rows.len() > MAX_ROWS {
+            let over = rows.len() - MAX_ROWS;
+            rows.truncate(MAX_ROWS);
+            rows.push(Row::Cut(over));
+        }
+        self.rows = rows;
+    }
+}
+
+/// A field that is not set says nothing, and most are not.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let set = map.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(set.map(|(key, value)| (key.clone(), without_nulls(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn flush(hidden: &mut Vec<Row>, rows: &mut Vec<Row>) {
+    match hidden.len() {
+        0 => {}
+        few if few < WORTH_FOLDING => rows.append(hidden),
+        many => {
+            rows.push(Row::Fold(many));
+            hidden.clear();
+        }
+    }
+}
+
+fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    if old.len().max(new.len()) <= MAX_COMPARED {
+        return capture_diff_slices(Algorithm::Myers, old, new);
+    }
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let rest = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    vec![
+        DiffOp::Equal { old_index: 0, new_index: 0, len: head },
+        DiffOp::Replace {
+            old_index: head,
+            old_len: old.len() - head - tail,
+            new_index: head,
+            new_len: new.len() - head - tail,
+        },
+        DiffOp::Equal { old_index: old.len() - tail, new_index: new.len() - tail, len: tail },
+    ]
+}
+
+fn line(index: usize, parts: Vec<Part>) -> Line {
+    Line { number: index + 1, parts }
+}
+
+fn same(text: &str) -> Part {
+    Part { text: text.to_owned(), differs: false }
+}
+
+/// Two lines with what differs between them marked: what they begin and end with alike is not.
+fn marked(before: &str, after: &str) -> (Vec<Part>, Vec<Part>) {
+    let head: usize =
+        before.chars().zip(after.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+    let (left, right) = (&before[head..], &after[head..]);
+    let tail: usize = left
+        .chars()
+        .rev()
+        .zip(right.chars().rev())
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len_utf8())
+        .sum();
+    let parts = |rest: &str| {
+        let (middle, end) = rest.split_at(rest.len() - tail);
+        [(&before[..head], false), (middle, true), (end, false)]
+            .into_iter()
+            .filter(|(text, _)| !text.is_empty())
+            .map(|(text, differs)| Part { text: text.to_owned(), differs })
+            .collect()
+    };
+    (parts(left), parts(right))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn text(line: &Line) -> String {
+        line.parts
+            .iter()
+            .map(|part| if part.differs { format!("[{}]", part.text) } else { part.text.clone() })
+            .collect()
+    }
+
+    #[test]
+    fn what_differs_inside_a_line_is_marked() {
+        let comparison = Comparison::of(
+            Some(&json!({"a": 1, "region": "eu-1"})),
+            Some(&json!({"a": 1, "region": "us-1"})),
+        );
+        assert_eq!((comparison.added, comparison.removed), (1, 1));
+        let Row::Changed(Some(before), Some(after)) = &comparison.rows[1] else { panic!("{comparison:?}") };
+        assert_eq!((text(before), text(after)), ("region: [eu]-1".to_owned(), "region: [us]-1".to_owned()));
+    }
+
+    #[test]
+    fn far_lines_are_folded_and_a_create_is_all_new() {
+        let before: Vec<String> = (0..40).map(|n| format!("line {n}")).collect();
+        let mut after = before.clone();
+        after[20] = "other".to_owned();
+        let comparison = Comparison::of_texts(&before.join("\n"), &after.join("\n"));
+        assert_eq!(comparison.rows.len(), 2 + 2 * CONTEXT + 1);
+        assert_eq!(comparison.rows[0], Row::Fold(17));
+        let created = Comparison::of(None, Some(&json!({"a": 1, "b": 2})));
+        assert_eq!((created.added, created.removed, created.rows.len()), (2, 0, 2));
+        assert!(Comparison::of(None, None).rows.is_empty());
+    }
+
+    #[test]
+    fn a_huge_text_costs_no_more_than_its_length_and_is_cut() {
+        let before: Vec<String> = (0..30_000).map(|n| format!("a{n}")).collect();
+        let after: Vec<String> = (0..30_000).map(|n| format!("b{n}")).collect();
+        let comparison = Comparison::of_texts(&before.join("\n"), &after.join("\n"));
+        assert_eq!(comparison.rows.last(), Some(&Row::Cut(28_000)));
+    }
+}

@@ -1,0 +1,319 @@
+//! What waits for a decision: by run, identical changes together, in the order in which they would be applied.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use serde_json::{Value, json};
+use windlass_api::permission::Permission;
+use windlass_api::types::{ProposalInfo, RunInfo};
+
+use super::Allowed;
+use crate::frame::{Frame, Place};
+use crate::words;
+
+/// Fields of a change shown in its row.
+const FIELDS_IN_ROW: usize = 3;
+
+/// Changes that come first shown in a row.
+const FIRST_IN_ROW: usize = 3;
+
+/// Names of a group shown before it is opened.
+const NAMES_IN_ROW: usize = 3;
+
+/// What is searched for, as it stands in the address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// Text in the name.
+    pub q: String,
+    /// A kind of resource.
+    pub kind: String,
+    /// `create`, `update` or `destroy`.
+    pub change: String,
+    /// A repository's name.
+    pub repository: String,
+    /// A run's id.
+    pub run: String,
+    /// `pending_approval` unless another is chosen; `open` for all that are open.
+    pub status: String,
+}
+
+impl Search {
+    pub(crate) fn is_narrow(&self) -> bool {
+        [&self.q, &self.kind, &self.change, &self.repository, &self.run].iter().any(|word| !word.is_empty())
+    }
+}
+
+/// How many open proposals there are, by what they can be chosen by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// Kind → how many.
+    pub kinds: BTreeMap<String, usize>,
+    /// Change → how many.
+    pub changes: BTreeMap<String, usize>,
+    /// Repository → how many.
+    pub repositories: BTreeMap<String, usize>,
+}
+
+/// The page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "approvals.html")]
+pub struct Approvals {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// What is searched for.
+    pub search: Search,
+    /// What can be searched for.
+    pub choices: Choices,
+    /// How many match.
+    pub matching: usize,
+    /// Where the list goes on.
+    pub next: Option<String>,
+    /// Where this page is, to come back to.
+    pub here: String,
+    /// The proposals of this page.
+    pub runs: Vec<RunGroup>,
+}
+
+/// The proposals that one run opened.
+#[derive(Clone, Debug)]
+pub struct RunGroup {
+    /// Its id.
+    pub id: String,
+    /// Its repository's name.
+    pub repository: String,
+    /// The run, if it is still known.
+    pub run: Option<RunInfo>,
+    /// Identical changes together, where the first of them stands.
+    pub same: Vec<Same>,
+}
+
+/// Proposals that make the same change to resources of one kind. Never empty.
+#[derive(Clone, Debug)]
+pub struct Same {
+    /// In order.
+    pub proposals: Vec<Item>,
+}
+
+/// A proposal in the list.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The proposal.
+    pub proposal: ProposalInfo,
+    /// What comes first: in words, and its proposal if it is on this page.
+    pub after: Vec<(String, Option<String>)>,
+}
+
+/// A field that a row tells about.
+pub(crate) struct Told {
+    pub(crate) path: String,
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+}
+
+/// Puts proposals, which come in order, under their runs and joins those that are identical.
+pub fn group(proposals: Vec<ProposalInfo>, runs: &[RunInfo]) -> Vec<RunGroup> {
+    let known: BTreeMap<String, String> = proposals
+        .iter()
+        .map(|proposal| (format!("{} {}", proposal.kind, proposal.name), proposal.id.clone()))
+        .collect();
+    let mut groups: Vec<RunGroup> = Vec::new();
+    let mut seen: BTreeMap<(String, String), (usize, usize)> = BTreeMap::new();
+    for proposal in proposals {
+        if groups.last().is_none_or(|group| group.id != proposal.run_id) {
+            groups.push(RunGroup {
+                id: proposal.run_id.clone(),
+                repository: proposal.repository_name.clone(),
+                run: runs.iter().find(|run| run.id == proposal.run_id).cloned(),
+                same: Vec::new(),
+            });
+        }
+        let run = groups.len() - 1;
+        let key = (proposal.run_id.clone(), signature(&proposal));
+        let (at, same) = *seen.entry(key).or_insert_with(|| {
+            groups[run].same.push(Same { proposals: Vec::new() });
+            (run, groups[run].same.len() - 1)
+        });
+        let after = proposal.waits_for.iter().map(|word| (word.clone(), known.get(word).cloned())).collect();
+        groups[at].same[same].proposals.push(Item { proposal, after });
+    }
+    groups
+}
+
+/// What makes two changes the same: kind, cause and what differs, but not the name.
+fn signature(proposal: &ProposalInfo) -> String {
+    let what = match proposal.change.as_str() {
+        "create" => json!(proposal.desired),
+        "destroy" => json!(proposal.current),
+        _ => json!(proposal.fields),
+    };
+    json!([proposal.kind, proposal.cause, proposal.status, what]).to_string()
+}
+
+impl Approvals {
+    pub(crate) fn may_decide(&self) -> Allowed {
+        Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
+    }
+}
+
+impl RunGroup {
+    pub(crate) fn tally(&self, change: &str) -> usize {
+        let is_so = |item: &&Item| item.proposal.change == change;
+        self.same.iter().flat_map(|same| &same.proposals).filter(is_so).count()
+    }
+}
+
+impl Same {
+    pub(crate) fn first(&self) -> &Item {
+        &self.proposals[0]
+    }
+
+    pub(crate) fn is_many(&self) -> bool {
+        self.proposals.len() > 1
+    }
+
+    /// The names a closed group shows.
+    pub(crate) fn names(&self) -> String {
+        let mut names: Vec<&str> =
+            self.proposals.iter().take(NAMES_IN_ROW).map(|item| item.proposal.name.as_str()).collect();
+        if self.proposals.len() > NAMES_IN_ROW {
+            names.push("…");
+        }
+        names.join(", ")
+    }
+}
+
+impl Same {
+    /// What comes first for any of them, and how many more do than are told.
+    pub(crate) fn comes_after(&self) -> (Vec<&(String, Option<String>)>, usize) {
+        let mut after: Vec<&(String, Option<String>)> = Vec::new();
+        for first in self.proposals.iter().flat_map(|item| &item.after) {
+            if !after.contains(&first) {
+                after.push(first);
+            }
+        }
+        let more = after.len().saturating_sub(FIRST_IN_ROW);
+        after.truncate(FIRST_IN_ROW);
+        (after, more)
+    }
+
+    /// What any of them waits for beside that.
+    pub(crate) fn waits(&self) -> Vec<&String> {
+        let mut waits: Vec<&String> = Vec::new();
+        for item in &self.proposals {
+            let reasons = words::other_reasons(&item.proposal.blocked_by, &item.proposal.waits_for);
+            let new: Vec<&String> = reasons.into_iter().filter(|reason| !waits.contains(reason)).collect();
+            waits.extend(new);
+        }
+        waits.truncate(FIRST_IN_ROW);
+        waits
+    }
+}
+
+impl Item {
+    /// What a checkbox sends: which proposal, and exactly which content was looked at.
+    pub(crate) fn pick(&self) -> String {
+        format!("{}:{}", self.proposal.id, self.proposal.digest)
+    }
+
+    pub(crate) fn is_pending(&self) -> bool {
+        self.proposal.status == "pending_approval"
+    }
+
+    pub(crate) fn told(&self) -> Vec<Told> {
+        told(&self.proposal).into_iter().take(FIELDS_IN_ROW).collect()
+    }
+
+    pub(crate) fn untold(&self) -> usize {
+        told(&self.proposal).len().saturating_sub(FIELDS_IN_ROW)
+    }
+
+    /// What the policy says, in few words.
+    pub(crate) fn policy(&self) -> String {
+        let Some(gate) = &self.proposal.gate else { return words::state(&self.proposal.status) };
+        match gate.consent.as_str() {
+            "needed" if gate.need > 1 => format!("{} of {} approvals", gate.have, gate.need),
+            "needed" => "1 approval".to_owned(),
+            "refused" => "Blocked".to_owned(),
+            _ => "Approved".to_owned(),
+        }
+    }
+
+    pub(crate) fn policy_tone(&self) -> &'static str {
+        self.proposal.gate.as_ref().map_or("calm", |gate| match gate.consent.as_str() {
+            "needed" => "calm",
+            other => words::tone(other),
+        })
+    }
+
+    pub(crate) fn why_not_you(&self) -> Option<&str> {
+        self.proposal.gate.as_ref().and_then(|gate| gate.why_not_you.as_deref())
+    }
+}
+
+fn told(proposal: &ProposalInfo) -> Vec<Told> {
+    if proposal.change == "update" {
+        let field = |field: &windlass_api::types::FieldChange| Told {
+            path: field.path.clone(),
+            before: Some(words::value(&field.before)),
+            after: Some(words::value(&field.after)),
+        };
+        return proposal.fields.iter().map(field).collect();
+    }
+    if proposal.change == "destroy" {
+        return Vec::new();
+    }
+    let payload = proposal.edited_payload.as_ref().unwrap_or(&proposal.payload);
+    let Value::Object(map) = payload else { return Vec::new() };
+    // The name is in the row already, whole or in parts.
+    let is_name = |value: &Value| {
+        value.as_str().is_some_and(|text| {
+            text == proposal.name || proposal.name.split(['/', ':']).any(|part| part == text)
+        })
+    };
+    map.iter()
+        .filter(|(_, value)| !is_name(value))
+        .map(|(path, value)| Told { path: path.clone(), before: None, after: Some(words::value(value)) })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proposal(run: &str, name: &str, desired: Value, waits_for: &[&str]) -> ProposalInfo {
+        let text = json!({
+            "id": format!("id-{name}"), "repository_id": "r", "repository_name": "fleet", "run_id": run,
+            "action": "create_node", "kind": "node", "name": name, "change": "create", "cause": "declared",
+            "explanation": "", "payload": {"name": name}, "current": null, "desired": desired, "fields": [],
+            "edited_payload": null, "edited_by": null, "digest": "d", "base_digest": null, "desired_digest": null,
+            "commit_sha": "c", "author": null, "file": null, "line": null, "status": "pending_approval",
+            "blocked_by": ["node a does not exist yet", "a window"], "waits_for": waits_for, "gate": null,
+            "approvals": [], "reason": null, "decided_by": null, "position": 1, "opened_at": "", "expires_at": "",
+            "decided_at": null, "closed_at": null, "version": 1,
+        });
+        serde_json::from_value(text).expect("a proposal as the API tells it")
+    }
+
+    #[test]
+    fn identical_changes_of_one_run_are_one_row_where_the_first_stands() {
+        let same = json!({"region": "eu"});
+        let groups = group(
+            vec![
+                proposal("two", "a", same.clone(), &[]),
+                proposal("two", "b", json!({"region": "us"}), &["node a"]),
+                proposal("two", "c", same.clone(), &["node b", "node elsewhere"]),
+                proposal("one", "d", same, &[]),
+            ],
+            &[],
+        );
+        let names: Vec<Vec<String>> =
+            groups.iter().map(|group| group.same.iter().map(Same::names).collect()).collect();
+        assert_eq!(names, [vec!["a, c", "b"], vec!["d"]]);
+        let (after, more) = groups[0].same[0].comes_after();
+        let after: Vec<(&str, Option<&str>)> =
+            after.into_iter().map(|(word, id)| (word.as_str(), id.as_deref())).collect();
+        assert_eq!((after, more), (vec![("node b", Some("id-b")), ("node elsewhere", None)], 0));
+        assert_eq!(groups[0].same[1].waits(), ["a window"], "what comes first is not told twice");
+        assert_eq!((groups[0].tally("create"), groups[0].tally("destroy")), (3, 0));
+    }
+}

@@ -1,0 +1,69 @@
+//! The account at a glance.
+
+use askama::Template;
+use windlass_api::types::{ProposalInfo, RepositoryInfo, RunInfo, Status};
+
+use crate::frame::{Frame, Place};
+use crate::words;
+
+/// How the resources of one kind are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindHealth {
+    /// Which kind, in the plural.
+    pub kind: String,
+    /// How many are live.
+    pub live: usize,
+    /// How many were changed by hand.
+    pub drifted: usize,
+    /// How many have an open proposal.
+    pub open: usize,
+}
+
+/// The page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "overview.html")]
+pub struct Overview {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// The account's state.
+    pub status: Status,
+    /// By kind, in the order of the kinds.
+    pub kinds: Vec<KindHealth>,
+    /// Where fleets come from.
+    pub repositories: Vec<RepositoryInfo>,
+    /// The last runs.
+    pub runs: Vec<RunInfo>,
+    /// The first few that wait for a decision.
+    pub waiting: Vec<ProposalInfo>,
+}
+
+impl Overview {
+    pub(crate) fn live(&self) -> usize {
+        self.kinds.iter().map(|kind| kind.live).sum()
+    }
+
+    pub(crate) fn live_kinds(&self) -> usize {
+        self.kinds.iter().filter(|kind| kind.live > 0).count()
+    }
+
+    pub(crate) fn state(&self) -> (&'static str, &'static str) {
+        match () {
+            () if self.status.account.halted.is_some() => ("bad", "Applying is halted"),
+            () if !self.status.repositories_failed.is_empty() => ("bad", "A repository fails"),
+            () if self.status.drifted > 0 => ("warn", "Changed by hand"),
+            () if self.frame.pending > 0 => ("warn", "Waiting for decisions"),
+            () if self.repositories.is_empty() => ("calm", "Nothing here yet"),
+            () => ("good", "As git says"),
+        }
+    }
+}
+
+impl KindHealth {
+    /// The share that is as git says, in steps that the style sheet knows.
+    pub(crate) fn share(&self) -> usize {
+        match self.live {
+            0 => 0,
+            live => live.saturating_sub(self.drifted) * 20 / live * 5,
+        }
+    }
+}

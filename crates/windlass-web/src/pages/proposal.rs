@@ -1,0 +1,149 @@
+//! One proposal: what would change, why, who is behind it, what it touches, and the decision.
+
+use askama::Template;
+use windlass_api::permission::Permission;
+use windlass_api::types::{ProposalInfo, RunInfo};
+
+use super::Allowed;
+use crate::diff::{Comparison, Row};
+use crate::frame::{Frame, Place};
+use crate::words;
+
+/// How the difference is laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// One below the other.
+    #[default]
+    Unified,
+    /// Before on the left, after on the right.
+    Split,
+}
+
+impl View {
+    /// The view of this spelling; unified for anything else.
+    pub fn of(word: &str) -> View {
+        if word == "split" { View::Split } else { View::Unified }
+    }
+}
+
+/// Something the resource refers to, or that refers to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Whether it is there.
+    pub standing: Standing,
+}
+
+/// Whether a neighbour is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is live.
+    Live,
+    /// It comes with Windlass.
+    BuiltIn,
+    /// An open proposal is about it.
+    Proposed(String),
+    /// It is not there.
+    Missing,
+}
+
+/// What a change touches beside the resource itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// What the resource would refer to.
+    pub refers_to: Vec<Neighbour>,
+    /// What refers to it.
+    pub referred_by: Vec<Neighbour>,
+    /// Whether more refer to it than are told.
+    pub is_cut: bool,
+}
+
+/// The page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "proposal.html")]
+pub struct Proposal {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// The proposal.
+    pub proposal: ProposalInfo,
+    /// The run that opened it, if it is still known.
+    pub run: Option<RunInfo>,
+    /// What it touches.
+    pub reach: Reach,
+    /// How the difference is laid out.
+    pub view: View,
+    /// The difference.
+    pub comparison: Comparison,
+}
+
+impl Proposal {
+    /// The page about a proposal.
+    pub fn new(
+        frame: Frame,
+        proposal: ProposalInfo,
+        run: Option<RunInfo>,
+        reach: Reach,
+        view: View,
+    ) -> Proposal {
+        let comparison = Comparison::of(proposal.current.as_ref(), proposal.desired.as_ref());
+        Proposal { frame, proposal, run, reach, view, comparison }
+    }
+
+    fn closed(&self) -> Option<String> {
+        let status = &self.proposal.status;
+        (status != "pending_approval")
+            .then(|| format!("the proposal is {}", words::state(status).to_lowercase()))
+    }
+
+    pub(crate) fn approve(&self) -> Allowed {
+        let gate = self.proposal.gate.as_ref();
+        let reason = self
+            .frame
+            .why_not(Permission::GitopsApprove)
+            .or_else(|| self.closed())
+            .or_else(|| gate.and_then(|gate| gate.why_not_you.clone()));
+        Allowed::unless(reason)
+    }
+
+    pub(crate) fn reject(&self) -> Allowed {
+        let is_open = matches!(self.proposal.status.as_str(), "pending_approval" | "approved");
+        let closed = if is_open { None } else { self.closed() };
+        Allowed::unless(self.frame.why_not(Permission::GitopsApprove).or(closed))
+    }
+
+    pub(crate) fn edit(&self) -> Allowed {
+        let is_destroy = self.proposal.change == "destroy";
+        let senseless =
+            is_destroy.then(|| "there is nothing to edit about a destroy: reject it instead".to_owned());
+        Allowed::unless(self.frame.why_not(Permission::GitopsWrite).or_else(|| self.closed()).or(senseless))
+    }
+
+    pub(crate) fn is_split(&self) -> bool {
+        self.view == View::Split
+    }
+
+    pub(crate) fn title(&self) -> String {
+        let proposal = &self.proposal;
+        format!("{} {} {}", words::state(&proposal.change), words::kind(&proposal.kind), proposal.name)
+    }
+
+    /// Where the resource is declared.
+    pub(crate) fn declared(&self) -> Option<String> {
+        let file = self.proposal.file.as_ref()?;
+        Some(self.proposal.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}")))
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.proposal.gate.is_some()
+    }
+
+    pub(crate) fn share(&self) -> usize {
+        self.proposal.gate.as_ref().map_or(0, |gate| match gate.need {
+            0 => 100,
+            need => gate.have.min(need) * 100 / need,
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! Small words and shapes of text that pages share: how long ago, how many, which tone.
+
+use serde_json::Value;
+use windlass_core::time::Timestamp;
+
+/// Longer values are cut in tables; the proposal's page shows them whole.
+const MAX_SHOWN: usize = 72;
+
+/// How long ago a moment was, or how long until it comes.
+pub(crate) fn ago(now: &Timestamp, at: &str) -> String {
+    let Some(moment) = Timestamp::parse(at) else { return at.to_owned() };
+    let (past, future) = (now.since(moment).as_secs(), moment.since(*now).as_secs());
+    match (past, future) {
+        (0..=4, 0..=4) => "just now".to_owned(),
+        (past, 0) => format!("{} ago", lasting(past)),
+        (_, future) => format!("in {}", lasting(future)),
+    }
+}
+
+fn lasting(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// A moment for a tooltip: without the milliseconds.
+pub(crate) fn moment(at: &str) -> String {
+    let cut = at.split_once('.').map_or(at, |(whole, _)| whole);
+    format!("{} UTC", cut.replace('T', " ").trim_end_matches('Z'))
+}
+
+/// `1 change`, `2 changes`. Takes a number however a template hands it over.
+pub(crate) fn count(count: impl std::fmt::Display, noun: &str) -> String {
+    let number = count.to_string();
+    let ending = if number == "1" { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+/// The beginning of a commit id, as git shortens it.
+pub(crate) fn short_commit(id: &str) -> String {
+    id.chars().take(10).collect()
+}
+
+/// The end of an id: ids of the same moment begin alike.
+pub(crate) fn short_id(id: &str) -> String {
+    let length = id.chars().count();
+    id.chars().skip(length.saturating_sub(8)).collect()
+}
+
+/// A value on one line, cut if it is long.
+pub(crate) fn value(value: &Value) -> String {
+    let text = match value {
+        Value::Null => return "—".to_owned(),
+        Value::String(text) if text.is_empty() => "\"\"".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if !items.is_empty() && items.iter().all(is_single) => {
+            items.iter().map(self::value).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    };
+    shortened(&text)
+}
+
+fn is_single(value: &Value) -> bool {
+    !value.is_array() && !value.is_object()
+}
+
+/// A text on one line, cut if it is long.
+pub(crate) fn shortened(text: &str) -> String {
+    let line = text.replace('\n', " ⏎ ");
+    match line.char_indices().nth(MAX_SHOWN) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line,
+    }
+}
+
+/// What something waits for beside what comes first: that it does not exist yet is said by that already.
+pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<&'r String> {
+    let is_said = |reason: &str| {
+        first.iter().any(|word| reason.strip_prefix(word.as_str()).is_some_and(|rest| rest.starts_with(' ')))
+    };
+    reasons.iter().filter(|reason| !is_said(reason)).collect()
+}
+
+/// What a state is called.
+pub(crate) fn state(slug: &str) -> String {
+    let words = slug.replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What people call a kind of resource.
+pub(crate) fn kind(slug: &str) -> String {
+    match slug {
+        "virtual_ip" => "virtual IP".to_owned(),
+        "virtual_ips" => "virtual IPs".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// The colour a state is told in.
+pub(crate) fn tone(slug: &str) -> &'static str {
+    match slug {
+        "applied" | "applied_manually" | "success" | "ok" | "granted" | "passed" => "good",
+        "pending_approval" | "diff_ready" | "partial" | "needed" | "pending" => "warn",
+        "failed" | "rejected" | "refused" | "expired" => "bad",
+        "approved" | "applying" | "in_progress" | "syncing" => "busy",
+        _ => "calm",
+    }
+}
+
+/// The class of a change.
+pub(crate) fn change_tone(change: &str) -> &'static str {
+    match change {
+        "create" => "create",
+        "destroy" => "destroy",
+        _ => "update",
+    }
+}
+
+/// The sign of a change, beside its colour.
+pub(crate) fn change_sign(change: &str) -> &'static str {
+    match change {
+        "create" => "+",
+        "destroy" => "−",
+        _ => "~",
+    }
+}
+
+/// The icon of a kind of resource.
+pub(crate) fn kind_icon(kind: &str) -> &'static str {
+    match kind.trim_end_matches('s') {
+        "template" => "template",
+        "module" | "assignment" => "module",
+        "node" => "node",
+        "network" | "peer" | "virtual_ip" | "federation_peer" => "network",
+        "cluster" | "cluster_group" => "cluster",
+        "bundle" => "bundle",
+        _ => "dot",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn moments_are_told_as_people_would() {
+        let now = Timestamp::parse("2026-11-16T12:00:00Z").expect("a moment");
+        for (at, told) in [
+            ("2026-11-16T11:59:58.000Z", "just now"),
+            ("2026-11-16T11:59:20.000Z", "40 s ago"),
+            ("2026-11-16T11:15:00.000Z", "45 min ago"),
+            ("2026-11-15T12:00:00.000Z", "24 h ago"),
+            ("2026-11-10T12:00:00.000Z", "6 days ago"),
+            ("2026-11-16T13:00:00.000Z", "in 1 h"),
+            ("whenever", "whenever"),
+        ] {
+            assert_eq!(ago(&now, at), told);
+        }
+        assert_eq!(moment("2026-11-16T12:00:00.123Z"), "2026-11-16 12:00:00 UTC");
+    }
+
+    #[test]
+    fn long_values_are_cut_between_characters() {
+        assert_eq!(value(&json!("ü".repeat(100))).chars().count(), MAX_SHOWN + 1);
+        assert_eq!(value(&json!({"a": [1]})), "{\"a\":[1]}");
+        assert_eq!(value(&json!("a\nb")), "a ⏎ b");
+    }
+}

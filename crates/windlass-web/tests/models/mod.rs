@@ -1,0 +1,329 @@
+//! Models whose every text is the same, for every page.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use windlass_api::permission::{Permission, Role};
+use windlass_api::types::{
+    AccountInfo, ActionInfo, ApprovalInfo, ErrorBody, ErrorDetail, FieldChange, GateInfo, HaltInfo, Me,
+    Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal, Status,
+};
+use windlass_core::time::Timestamp;
+use windlass_web::Html;
+use windlass_web::frame::{Frame, Notice, Place, Theme, Tone};
+use windlass_web::pages::approvals::{Approvals, Choices, Search, group};
+use windlass_web::pages::edit::Edit;
+use windlass_web::pages::entrance::{Bounce, Password, SignIn, Trouble};
+use windlass_web::pages::overview::{KindHealth, Overview};
+use windlass_web::pages::proposal::{Neighbour, Proposal, Reach, Standing, View};
+use windlass_web::pages::repositories::Repositories;
+use windlass_web::pages::run::Run;
+use windlass_web::pages::runs::Runs;
+
+/// What attacks are made of.
+pub(crate) const HOSTILE: &[&str] = &[
+    "<script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "\" autofocus onfocus=\"alert(1)",
+    "</textarea><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "</style><style>*{display:none}</style>",
+    "<svg/onload=alert(1)>",
+    "<!--<img src=x onerror=alert(1)>-->",
+    "]]><b>x</b>",
+    "{{ 7 * 7 }}{% for %}",
+    "&lt;b&gt;&#60;b&#62;",
+    "javascript:alert(1)\"><b>",
+    "`onload=alert(1)`",
+    "<b>\u{0}</b>",
+    "a\u{2028}<b>b",
+];
+
+fn text(t: &str) -> String {
+    t.to_owned()
+}
+
+fn some(t: &str) -> Option<String> {
+    Some(t.to_owned())
+}
+
+fn value(t: &str) -> Value {
+    json!({t: t, "list": [t, {t: [t]}], "text": format!("{t}\n{t}")})
+}
+
+fn error(t: &str) -> ErrorBody {
+    let detail = ErrorDetail { code: text(t), path: text(t), message: text(t), help: text(t) };
+    ErrorBody { code: text(t), message: text(t), help: text(t), details: vec![detail], request_id: text(t) }
+}
+
+pub(crate) fn frame(t: &str) -> Frame {
+    Frame {
+        me: Me {
+            user_id: text(t),
+            email: text(t),
+            account_id: text(t),
+            account_name: text(t),
+            role: Role::Admin,
+            permissions: Permission::ALL.to_vec(),
+            token_name: some(t),
+            is_root: true,
+            must_change_password: false,
+            accounts: vec![text(t)],
+        },
+        csrf: text(t),
+        place: Place::Overview,
+        theme: Theme::System,
+        pending: 2,
+        halted: Some(HaltInfo { by: text(t), at: text(t), reason: text(t) }),
+        notice: Some(Notice { tone: Tone::Warn, message: text(t), lines: vec![text(t)] }),
+        seen: 1,
+        now: Timestamp::from_millis(1_794_800_000_000),
+    }
+}
+
+pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
+    ProposalInfo {
+        id: text(t),
+        repository_id: text(t),
+        repository_name: text(t),
+        run_id: text(t),
+        action: text(t),
+        kind: text(t),
+        name: text(t),
+        change: text(change),
+        cause: text(t),
+        explanation: text(t),
+        payload: value(t),
+        current: (change != "create").then(|| value(t)),
+        desired: (change != "destroy").then(|| json!({"other": value(t)})),
+        fields: vec![FieldChange { path: text(t), before: value(t), after: json!(t) }],
+        edited_payload: Some(value(t)),
+        edited_by: some(t),
+        digest: text(t),
+        base_digest: some(t),
+        desired_digest: some(t),
+        commit_sha: text(t),
+        author: some(t),
+        file: some(t),
+        line: Some(3),
+        status: text(status),
+        blocked_by: vec![text(t)],
+        waits_for: vec![format!("{t} {t}"), text("node other")],
+        gate: Some(GateInfo {
+            rule: some(t),
+            consent: text("needed"),
+            have: 1,
+            need: 2,
+            reasons: vec![text(t)],
+            holds: vec![text(t)],
+            why_not_you: some(t),
+        }),
+        approvals: vec![ApprovalInfo {
+            approver: text(t),
+            digest: text(t),
+            counts: false,
+            reason: some(t),
+            at: text(t),
+        }],
+        reason: some(t),
+        decided_by: some(t),
+        position: 1,
+        opened_at: text(t),
+        expires_at: text(t),
+        decided_at: some(t),
+        closed_at: some(t),
+        version: 1,
+    }
+}
+
+fn run(t: &str) -> RunInfo {
+    let action = || ActionInfo {
+        proposal_id: some(t),
+        action: text(t),
+        kind: text(t),
+        name: text(t),
+        reason: some(t),
+        at: some(t),
+    };
+    RunInfo {
+        id: text(t),
+        repository_id: text(t),
+        repository_name: text(t),
+        status: text(t),
+        stage: text(t),
+        waiting_for: vec![text(t)],
+        trigger: text(t),
+        requested_by: some(t),
+        commit_sha: some(t),
+        commit_author: some(t),
+        commit_subject: some(t),
+        movement: some(t),
+        diff: json!({t: {"add": [t], "update": [t, {t: t}], "delete": [t]}, "sdwan": {t: {"add": [t]}}}),
+        diff_count: 3,
+        remaining: 1,
+        requires_approval: true,
+        approval_request_id: text(t),
+        proposals: vec![RunProposal {
+            id: text(t),
+            action: text(t),
+            kind: text(t),
+            name: text(t),
+            change: text(t),
+            payload: value(t),
+            status: text(t),
+            blocked_by: vec![text(t)],
+        }],
+        applied_actions: vec![action()],
+        failed_actions: vec![action()],
+        skipped_actions: vec![action()],
+        drift_after_apply: Some(value(t)),
+        problems: vec![problem(t, 1)],
+        error: Some(RunErrorInfo { code: text(t), message: text(t), help: text(t) }),
+        created_at: text(t),
+        started_at: some(t),
+        completed_at: some(t),
+        applied_at: some(t),
+    }
+}
+
+fn problem(t: &str, line: usize) -> Problem {
+    Problem {
+        severity: text(t),
+        code: text(t),
+        path: text(t),
+        file: text(t),
+        line,
+        column: 1,
+        message: text(t),
+        help: some(t),
+    }
+}
+
+fn repository(t: &str) -> RepositoryInfo {
+    RepositoryInfo {
+        id: text(t),
+        account_id: text(t),
+        name: text(t),
+        repo_url: text(t),
+        branch: text(t),
+        path_prefix: text(t),
+        vault_credential_path: some(t),
+        required_credential_keys: vec![text(t)],
+        has_ca: true,
+        requires_signature: true,
+        host_key_fingerprints: vec![text(t)],
+        enabled: true,
+        auto_apply: true,
+        reconcile_interval_seconds: 30,
+        status: text(t),
+        last_status: text(t),
+        last_error: some(t),
+        last_run_id: some(t),
+        last_synced_at: some(t),
+        last_synced_revision: some(t),
+        next_sync_at: some(t),
+        version: 1,
+        created_at: text(t),
+        updated_at: text(t),
+    }
+}
+
+fn overview(t: &str) -> Overview {
+    let account = AccountInfo { id: text(t), name: text(t), halted: None, created_at: text(t) };
+    Overview {
+        frame: frame(t),
+        status: Status {
+            account,
+            version: text(t),
+            resources: BTreeMap::from([(text(t), 1)]),
+            proposals: BTreeMap::from([(text(t), 1)]),
+            repositories: 1,
+            repositories_failed: vec![text(t)],
+            drifted: 1,
+            waiting_for: vec![text(t)],
+        },
+        kinds: vec![KindHealth { kind: text(t), live: 3, drifted: 1, open: 2 }],
+        repositories: vec![repository(t)],
+        runs: vec![run(t)],
+        waiting: vec![proposal(t, "create", "pending_approval")],
+    }
+}
+
+fn approvals(t: &str) -> Approvals {
+    let counts = || BTreeMap::from([(text(t), 1)]);
+    // Two that are the same, and one of each other sort.
+    let proposals =
+        ["create", "create", "update", "destroy", t].map(|change| proposal(t, change, "pending_approval"));
+    Approvals {
+        frame: frame(t),
+        search: Search {
+            q: text(t),
+            kind: text(t),
+            change: text(t),
+            repository: text(t),
+            run: text(t),
+            status: text(t),
+        },
+        choices: Choices { kinds: counts(), changes: counts(), repositories: counts() },
+        matching: 5,
+        next: some(t),
+        here: text(t),
+        runs: group(proposals.to_vec(), &[run(t)]),
+    }
+}
+
+fn proposal_page(t: &str, change: &str, status: &str, view: View) -> String {
+    let neighbour = |standing| Neighbour { kind: text(t), name: text(t), standing };
+    let standings = [Standing::Live, Standing::BuiltIn, Standing::Missing, Standing::Proposed(text(t))];
+    let reach = Reach {
+        refers_to: standings.map(neighbour).to_vec(),
+        referred_by: vec![Neighbour { kind: text(t), name: text(t), standing: Standing::Live }],
+        is_cut: true,
+    };
+    let mut shown = proposal(t, change, status);
+    if status != "pending_approval" {
+        shown.gate = None;
+    }
+    Proposal::new(frame(t), shown, Some(run(t)), reach, view).html()
+}
+
+/// Every page with this text wherever a text can be.
+pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
+    let problem_of = |line| problem(t, line);
+    let edit = Edit {
+        frame: frame(t),
+        proposal: proposal(t, "update", "pending_approval"),
+        text: format!("{t}\n{t}"),
+        problems: vec![problem_of(0), problem_of(1), problem_of(9)],
+        error: Some(error(t)),
+    };
+    let sign_in = SignIn {
+        theme: Theme::Dark,
+        csrf: text(t),
+        next: text(t),
+        email: text(t),
+        account: text(t),
+        problem: Some(error(t)),
+    };
+    let mut forced = frame(t);
+    forced.me.must_change_password = true;
+    vec![
+        ("sign in", sign_in.html()),
+        ("password", Password { frame: frame(t), problem: Some(error(t)) }.html()),
+        ("forced password", Password { frame: forced, problem: Some(error(t)) }.html()),
+        ("trouble", Trouble { theme: Theme::Light, status: 403, error: error(t) }.html()),
+        ("bounce", Bounce { to: text(t) }.html()),
+        ("overview", overview(t).html()),
+        ("approvals", approvals(t).html()),
+        ("a create", proposal_page(t, "create", "pending_approval", View::Unified)),
+        ("an update", proposal_page(t, "update", "pending_approval", View::Split)),
+        ("a destroy", proposal_page(t, "destroy", "pending_approval", View::Unified)),
+        ("a closed one", proposal_page(t, t, t, View::Split)),
+        ("edit", edit.html()),
+        ("repositories", Repositories { frame: frame(t), repositories: vec![repository(t)] }.html()),
+        ("runs", Runs { frame: frame(t), runs: vec![run(t)], repository: some(t), next: some(t) }.html()),
+        ("run", Run { frame: frame(t), run: run(t) }.html()),
+    ]
+}

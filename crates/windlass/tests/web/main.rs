@@ -1,0 +1,13 @@
+//! What the web app promises, asked over real connections as a browser would: one file per promise.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../api/harness.rs"]
+#[allow(dead_code, reason = "the API's tests use more of it")]
+mod harness;
+
+mod authorization;
+mod browser;
+mod decisions;
+mod forms;
+mod pages;
+mod session;
