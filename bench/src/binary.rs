@@ -5,8 +5,12 @@ use std::process::Command;
 
 use crate::{Outcome, say};
 
-/// The release `windlass` beside this executable, brought up to date first where cargo is at hand.
+/// The program that `WINDLASS_BINARY` names, for comparing builds; otherwise the release `windlass` beside this
+/// executable, brought up to date first where cargo is at hand.
 pub(crate) fn windlass() -> Outcome<PathBuf> {
+    if let Some(named) = std::env::var_os("WINDLASS_BINARY") {
+        return Ok(named.into());
+    }
     let bench = std::env::current_exe()?;
     let directory = bench.parent().ok_or("the bench is not in a directory")?;
     let target = directory.parent().ok_or("the bench is not in a target directory")?;

@@ -54,14 +54,14 @@ impl Fixture {
         Ok(Fixture { client, root, child })
     }
 
-    /// Registers a repository and waits for its first sync.
+    /// Registers a repository, which is synced at once, and waits for that first run.
     pub(super) async fn register(&self, repo: &Repo, auto_apply: bool) -> Outcome<Value> {
         let body = json!({"gitops_repository": {
             "name": repo.name, "repo_url": format!("file://{}", repo.directory.display()),
             "auto_apply": auto_apply, "reconcile_interval_seconds": 86400,
         }});
         let _: Value = self.client.call(Operation::RepositoryCreate, &[]).body(&body).send().await?;
-        self.sync(repo).await
+        self.until("the first run has compared", |run| run["completed_at"].is_string()).await
     }
 
     /// Syncs a repository and waits.
@@ -71,17 +71,16 @@ impl Fixture {
         Ok(answer["sync_run"].clone())
     }
 
-    /// Waits until a run has a status.
-    pub(super) async fn until(&self, run_id: &str, status: &str) -> Outcome<()> {
-        for _ in 0..6_000 {
-            let runs: Value = self.client.call(Operation::RunList, &[]).query("limit", "20").send().await?;
-            let runs = runs["sync_runs"].as_array().cloned().unwrap_or_default();
-            if runs.iter().any(|run| run["id"] == run_id && run["status"] == status) {
-                return Ok(());
+    /// Waits until the newest run is as it should be, and returns it.
+    pub(super) async fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Outcome<Value> {
+        for _ in 0..30_000 {
+            let runs: Value = self.client.call(Operation::RunList, &[]).query("limit", "1").send().await?;
+            if let Some(run) = runs["sync_runs"].get(0).filter(|run| is_so(run)) {
+                return Ok(run.clone());
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        Err(format!("the run {run_id} never was {status}").into())
+        Err(format!("it never came to be that {what}").into())
     }
 
     /// Resident memory of the server, as the kernel counts it.

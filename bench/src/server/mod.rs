@@ -38,8 +38,18 @@ pub(crate) struct ServerReport {
 }
 
 impl ServerReport {
+    /// Keeps a figure, and says it right away: a later part may take long, or fail.
     fn add(&mut self, what: &'static str, time: Duration, note: impl Into<String>) {
-        self.figures.push(Figure { what, ms: time.as_secs_f64() * 1000.0, note: note.into() });
+        let figure = Figure { what, ms: time.as_secs_f64() * 1000.0, note: note.into() };
+        say(&format!("  {what}: {:.1} ms", figure.ms));
+        self.figures.push(figure);
+    }
+
+    fn add_memory(&mut self, when: &str, fixture: &Fixture) -> Outcome<()> {
+        let kib = fixture.resident_kib()?;
+        say(&format!("  memory {when}: {:.1} MiB", kib as f64 / 1024.0));
+        self.memory_kib.push((when.to_owned(), kib));
+        Ok(())
     }
 
     pub(crate) fn text(&self) -> String {
@@ -70,7 +80,7 @@ pub(crate) fn measure() -> Outcome<ServerReport> {
 async fn syncs(report: &mut ServerReport) -> Outcome<()> {
     say("syncs of 8,000 nodes");
     let fixture = Fixture::start(25).await?;
-    report.memory_kib.push(("at rest, empty".to_owned(), fixture.resident_kib()?));
+    report.add_memory("at rest, empty", &fixture)?;
     let repo = Repo::new(&fixture, "fleet")?;
     repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, Form::List, Edition::Previous)])?;
     let run = fixture.register(&repo, false).await?;
@@ -79,7 +89,8 @@ async fn syncs(report: &mut ServerReport) -> Outcome<()> {
     for _ in 0..15 {
         unchanged.push(took(&fixture.sync(&repo).await?)?);
     }
-    report.add("sync, unchanged", best(&unchanged), format!("median {:.1}", Sample::of(unchanged).median_ms));
+    let median = format!("11,196 wait for their turn; median {:.1}", Sample::of(unchanged.clone()).median_ms);
+    report.add("sync, 8,000 nodes, nothing new in git", best(&unchanged), median);
     repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, Form::List, Edition::Current)])?;
     let run = fixture.sync(&repo).await?;
     report.add(
@@ -87,7 +98,7 @@ async fn syncs(report: &mut ServerReport) -> Outcome<()> {
         took(&run)?,
         "fetch one commit, read, compare, store what changed",
     );
-    report.memory_kib.push(("after syncs of 8,000 nodes".to_owned(), fixture.resident_kib()?));
+    report.add_memory("after syncs of 8,000 nodes", &fixture)?;
     fixture.stop().await
 }
 
@@ -122,7 +133,7 @@ async fn applies(report: &mut ServerReport) -> Outcome<()> {
         begun.elapsed(),
         format!("{} done, each on the record", approved["done"]),
     );
-    fixture.until(&run_id, "applied").await?;
+    fixture.until("the run is applied", |run| run["status"] == "applied").await?;
     report.add("approve and apply 1,000", begun.elapsed(), "until the run says applied");
     fixture.stop().await
 }
@@ -135,7 +146,7 @@ async fn lists(report: &mut ServerReport) -> Outcome<()> {
     let begun = Instant::now();
     let run = fixture.register(&repo, true).await?;
     report.add("sync of 50,000, all proposed at once", took(&run)?, "auto_apply, no cap");
-    fixture.until(run["id"].as_str().ok_or("the run has no id")?, "applied").await?;
+    fixture.until("the run is applied", |run| run["status"] == "applied").await?;
     report.add("sync and apply 50,000", begun.elapsed(), "until the run says applied");
     let mut pages = Vec::new();
     let mut cursor: Option<String> = None;
@@ -169,11 +180,11 @@ async fn lists(report: &mut ServerReport) -> Outcome<()> {
     for _ in 0..5 {
         unchanged.push(took(&fixture.sync(&repo).await?)?);
     }
-    report.add("sync of 50,000, unchanged", best(&unchanged), "");
+    report.add("sync of 50,000, unchanged and applied", best(&unchanged), "");
     let calls = load::run(&fixture.client, 8, 500).await?;
     let each = format!("{} calls by 8 at once: lists, single resources, status, runs", calls.len());
     report.add("API call under load, median", load::percentile(&calls, 50), each);
     report.add("API call under load, 95th percentile", load::percentile(&calls, 95), "");
-    report.memory_kib.push(("with 50,000 resources, after all this".to_owned(), fixture.resident_kib()?));
+    report.add_memory("with 50,000 resources, after all this", &fixture)?;
     fixture.stop().await
 }

@@ -12,9 +12,8 @@ pub const CRASH_POINTS: &[&str] = &[
     "sync.committed",
     "decide.before_commit",
     "decide.committed",
-    "apply.chosen",
-    "apply.marked",
-    "apply.one_written",
+    "apply.decided",
+    "apply.written",
     "apply.before_commit",
     "apply.committed",
     "apply.settled",
@@ -23,7 +22,7 @@ pub const CRASH_POINTS: &[&str] = &[
 /// Every place in a request that carries an idempotency key.
 pub const REQUEST_CRASH_POINTS: &[&str] = &["request.before_commit", "request.done"];
 
-/// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.marked`.
+/// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.written`.
 #[cfg(debug_assertions)]
 pub(crate) fn crash_point(name: &'static str) {
     let is_known = CRASH_POINTS.contains(&name) || REQUEST_CRASH_POINTS.contains(&name);

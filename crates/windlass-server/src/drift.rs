@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use windlass_core::diff::{Action, Cause, Change};
 use windlass_core::drift::{Difference, Origin, Present, Wanted, differences};
-use windlass_core::live::Owner;
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 use windlass_store::{
@@ -18,16 +17,15 @@ use crate::world::{owner_of, repository_names};
 /// Differences of a repository, those that someone accepted apart.
 pub(crate) struct Found {
     pub(crate) differences: Vec<Difference>,
-    pub(crate) acceptances: Vec<Acceptance>,
+    acceptances: ResourceMap<Acceptance>,
     now: Timestamp,
 }
 
 impl Found {
     /// The acceptance of a difference, if it holds.
     pub(crate) fn acceptance(&self, difference: &Difference) -> Option<&Acceptance> {
-        self.acceptances.iter().find(|acceptance| {
-            acceptance.key == difference.key
-                && acceptance.desired == difference.desired
+        self.acceptances.get(difference.key.kind, &difference.key.name).filter(|acceptance| {
+            acceptance.desired == difference.desired
                 && acceptance.live == difference.live
                 && acceptance.until.is_none_or(|until| until > self.now)
         })
@@ -52,23 +50,21 @@ pub(crate) async fn differences_of(
 ) -> Result<Found, StoreError> {
     let names = repository_names(reading, account_id).await?;
     let owner = owner_of(Some(repository_id), &names);
-    let wanted: ResourceMap<Wanted> = reading
-        .wanted(repository_id)
-        .await?
-        .into_iter()
-        .map(|wanted| (wanted.key, Wanted { digest: wanted.digest, settled: wanted.settled }))
-        .collect();
-    let live: ResourceMap<Present> = reading
-        .resource_heads(account_id)
-        .await?
-        .into_iter()
-        .map(|head| {
-            let owner: Owner = owner_of(head.owner_id.as_deref(), &names);
-            (head.key, Present { digest: head.digest, owner })
-        })
-        .collect();
+    let (mut wanted, mut live) = (ResourceMap::default(), ResourceMap::default());
+    for differing in reading.differing(account_id, repository_id).await? {
+        if let Some((digest, settled)) = differing.wanted {
+            wanted.insert(differing.key.clone(), Wanted { digest, settled });
+        }
+        if let Some((digest, owner_id)) = differing.live {
+            live.insert(differing.key, Present { digest, owner: owner_of(owner_id.as_deref(), &names) });
+        }
+    }
     let acceptances = reading.acceptances(repository_id).await?;
-    Ok(Found { differences: differences(&wanted, &live, &owner), acceptances, now: now() })
+    Ok(Found {
+        differences: differences(&wanted, &live, &owner),
+        acceptances: acceptances.into_iter().map(|acceptance| (acceptance.key.clone(), acceptance)).collect(),
+        now: now(),
+    })
 }
 
 /// The fields in which a resource differs: `before` is what git says, `after` what is live.
@@ -120,48 +116,53 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
 async fn sense(server: &Server, account_id: &str, repository_id: &str) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
     let found = differences_of(&mut reading, account_id, repository_id).await?;
-    let known = reading.drifts(repository_id).await?;
+    let news = News::of(&found, reading.drifts(repository_id).await?);
     drop(reading);
-    if !is_news(&found, &known) {
+    if news.is_empty() {
         return Ok(());
     }
     let mut writing = server.store().write_account(account_id).await?;
     let Some(repository) = writing.repository(account_id, repository_id).await? else { return Ok(()) };
     // Once more, now that nothing can move.
     let found = differences_of(&mut writing, account_id, repository_id).await?;
-    let known = writing.drifts(repository_id).await?;
+    let news = News::of(&found, writing.drifts(repository_id).await?);
     let now = now();
-    for difference in found.drifted() {
-        if !known.iter().any(|drift| is_same(drift, difference)) {
-            tell_drift(&mut writing, &repository, difference, now).await?;
-        }
+    for difference in &news.drifted {
+        tell_drift(&mut writing, &repository, difference, now).await?;
     }
-    for drift in &known {
-        if !found.drifted().any(|difference| difference.key == drift.key) {
-            writing.drift_remove(repository_id, &drift.key).await?;
-            let message = format!("{} is as git says again, or accepted", drift.key);
-            writing.event(drift_event(
-                "gitops.drift_resolved",
-                Severity::Low,
-                &repository,
-                &drift.key,
-                message,
-                json!({}),
-                now,
-            ));
-        }
+    for key in &news.resolved {
+        writing.drift_remove(repository_id, key).await?;
+        let message = format!("{key} is as git says again, or accepted");
+        let (kind, severity) = ("gitops.drift_resolved", Severity::Low);
+        writing.event(drift_event(kind, severity, &repository, key, message, json!({}), now));
     }
     server.commit(writing).await
 }
 
-fn is_same(drift: &Drift, difference: &Difference) -> bool {
-    drift.key == difference.key && drift.desired == difference.desired && drift.live == difference.live
+/// What was not told yet.
+struct News<'f> {
+    drifted: Vec<&'f Difference>,
+    resolved: Vec<ResourceKey>,
 }
 
-fn is_news(found: &Found, known: &[Drift]) -> bool {
-    let is_new = found.drifted().any(|difference| !known.iter().any(|drift| is_same(drift, difference)));
-    let is_gone = known.iter().any(|drift| !found.drifted().any(|difference| difference.key == drift.key));
-    is_new || is_gone
+impl News<'_> {
+    fn of(found: &Found, told: Vec<Drift>) -> News<'_> {
+        let mut told: ResourceMap<Drift> = told.into_iter().map(|drift| (drift.key.clone(), drift)).collect();
+        let drifted = found
+            .drifted()
+            .filter(|difference| {
+                let before = told.remove(difference.key.kind, &difference.key.name);
+                !before
+                    .is_some_and(|drift| drift.desired == difference.desired && drift.live == difference.live)
+            })
+            .collect();
+        let resolved = told.iter().map(|(kind, name, _)| ResourceKey::new(kind, name)).collect();
+        News { drifted, resolved }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.drifted.is_empty() && self.resolved.is_empty()
+    }
 }
 
 /// Who last changed a resource, and when.

@@ -20,7 +20,6 @@ pub(crate) fn proposal_event(
     let kind = match status {
         Status::PendingApproval => "gitops.proposal_opened",
         Status::Approved => "gitops.proposal_approved",
-        Status::Applying => "gitops.proposal_applying",
         Status::Applied => "gitops.proposal_applied",
         Status::Failed => "gitops.proposal_failed",
         Status::Rejected => "gitops.proposal_rejected",

@@ -1,10 +1,11 @@
 //! What is live in an account, loaded as far as a decision needs it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use windlass_core::catalogue::{Known, KnownVersions};
 use windlass_core::desired::Desired;
+use windlass_core::diff::Change;
 use windlass_core::digest::Digest;
 use windlass_core::live::{Live, LiveResource, Owner};
 use windlass_core::manifest::Context;
@@ -13,8 +14,8 @@ use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use windlass_core::value::Lifecycle;
 use windlass_store::{Account, Reading, Resource, StoreError};
 
-/// More specs than this are read in one go instead of one by one.
-const READ_ONE_BY_ONE: usize = 200;
+/// When more specs than this are needed, reading all is faster than looking each up.
+const READ_ALL: usize = 5_000;
 
 /// The repositories of an account: id → name.
 pub(crate) type Names = BTreeMap<String, String>;
@@ -58,19 +59,34 @@ pub(crate) async fn load_live(
             None => unread.push((head.key, owner)),
         }
     }
-    if unread.len() > READ_ONE_BY_ONE {
-        let mut owners: ResourceMap<Owner> = unread.into_iter().collect();
-        for resource in reading.resources_all(account_id, None).await? {
-            if let Some(owner) = owners.remove(resource.key.kind, &resource.key.name) {
-                live.resources.insert(resource.key.clone(), live_of(resource, owner));
-            }
+    let mut owners: ResourceMap<Owner> = unread.into_iter().collect();
+    let others = match owners.len() > READ_ALL {
+        true => reading.resources_all(account_id, None).await?,
+        false => {
+            let keys: Vec<ResourceKey> =
+                owners.iter().map(|(kind, name, _)| ResourceKey::new(kind, name)).collect();
+            reading.resources_of(account_id, &keys).await?
         }
-        return Ok(live);
+    };
+    for resource in others {
+        if let Some(owner) = owners.remove(resource.key.kind, &resource.key.name) {
+            live.resources.insert(resource.key.clone(), live_of(resource, owner));
+        }
     }
-    for (key, owner) in unread {
-        if let Some(resource) = reading.resource(account_id, &key).await? {
-            live.resources.insert(key, live_of(resource, owner));
-        }
+    Ok(live)
+}
+
+/// What is live of some resources.
+pub(crate) async fn load_some(
+    reading: &mut Reading,
+    account_id: &str,
+    keys: &[ResourceKey],
+    names: &Names,
+) -> Result<Live, StoreError> {
+    let mut live = Live::default();
+    for resource in reading.resources_of(account_id, keys).await? {
+        let owner = owner_of(resource.owner_id.as_deref(), names);
+        live.resources.insert(resource.key.clone(), live_of(resource, owner));
     }
     Ok(live)
 }
@@ -102,12 +118,14 @@ pub(crate) async fn reading_context(reading: &mut Reading, account: &Account) ->
     Ok(Context { account: Some(account_words), known })
 }
 
-/// What exists in an account while changes are made one after the other.
+/// What exists in an account around some changes, while they are made one after the other: what they change, what they
+/// refer to, and what refers to what they destroy. Of anything else it knows nothing.
 #[derive(Debug)]
 pub(crate) struct World {
     present: ResourceMap<Standing>,
     built_in: Known,
-    referrers: Option<ResourceMap<Vec<ResourceKey>>>,
+    /// Who refers to what will be destroyed.
+    referrers: ResourceMap<BTreeSet<ResourceKey>>,
 }
 
 /// What is known of a live resource.
@@ -117,89 +135,61 @@ pub(crate) struct Standing {
     pub(crate) owner_id: Option<String>,
 }
 
-/// Whether something will be destroyed, so that it matters who refers to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Destroys {
-    Some,
-    None,
-}
-
 impl World {
-    pub(crate) async fn load(
+    /// Loads what the changes need.
+    pub(crate) async fn around(
         reading: &mut Reading,
         account_id: &str,
-        destroys: Destroys,
+        changes: &[Change],
     ) -> Result<World, StoreError> {
-        let heads = reading.resource_heads(account_id).await?;
+        let mut near: BTreeSet<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
+        let mut doomed = Vec::new();
+        for change in changes {
+            match &change.after {
+                Some(spec) => near.extend(spec.targets(&change.key.name)),
+                None => doomed.push(change.key.clone()),
+            }
+        }
+        let near: Vec<ResourceKey> = near.into_iter().collect();
+        let heads = reading.resource_heads_of(account_id, &near).await?;
         let present = heads
             .into_iter()
             .map(|head| (head.key, Standing { digest: head.digest, owner_id: head.owner_id }))
             .collect();
-        let mut world = World { present, built_in: Known::offline(), referrers: None };
-        if destroys == Destroys::Some {
-            world.referrers = Some(ResourceMap::default());
-            for resource in reading.resources_all(account_id, None).await? {
-                world.refer(&resource.key, &resource.spec);
+        let mut referrers: ResourceMap<BTreeSet<ResourceKey>> =
+            doomed.iter().map(|key| (key.clone(), BTreeSet::new())).collect();
+        for (referrer, target) in reading.referrers(account_id, &doomed).await? {
+            if let Some(known) = referrers.get_mut(target.kind, &target.name) {
+                known.insert(referrer);
             }
         }
-        Ok(world)
+        Ok(World { present, built_in: Known::offline(), referrers })
     }
 
     pub(crate) fn standing(&self, key: &ResourceKey) -> Option<&Standing> {
         self.present.get(key.kind, &key.name)
     }
 
-    /// Notes that a resource became something, or came to be.
-    pub(crate) fn put(
-        &mut self,
-        key: &ResourceKey,
-        before: Option<&Spec>,
-        spec: &Spec,
-        owner_id: Option<String>,
-    ) {
-        if let Some(before) = before {
-            self.unrefer(key, before);
+    /// Notes that a change was made, for whom.
+    pub(crate) fn make(&mut self, change: &Change, owner_id: Option<&str>) {
+        let key = &change.key;
+        for target in change.before.iter().flat_map(|before| before.targets(&key.name)) {
+            if let Some(known) = self.referrers.get_mut(target.kind, &target.name) {
+                known.remove(key);
+            }
         }
-        self.refer(key, spec);
-        self.present.insert(key.clone(), Standing { digest: spec.digest(), owner_id });
-    }
-
-    /// Notes that a resource is no more.
-    pub(crate) fn remove(&mut self, key: &ResourceKey, before: Option<&Spec>) {
-        if let Some(before) = before {
-            self.unrefer(key, before);
+        let Some(spec) = &change.after else {
+            self.present.remove(key.kind, &key.name);
+            return;
+        };
+        for target in spec.targets(&key.name) {
+            if let Some(known) = self.referrers.get_mut(target.kind, &target.name) {
+                known.insert(key.clone());
+            }
         }
-        self.present.remove(key.kind, &key.name);
+        let digest = change.desired.unwrap_or_else(|| spec.digest());
+        self.present.insert(key.clone(), Standing { digest, owner_id: owner_id.map(str::to_owned) });
     }
-
-    fn refer(&mut self, key: &ResourceKey, spec: &Spec) {
-        let Some(referrers) = &mut self.referrers else { return };
-        for target in references(key, spec) {
-            let mut known = referrers.remove(target.kind, &target.name).unwrap_or_default();
-            known.push(key.clone());
-            referrers.insert(target, known);
-        }
-    }
-
-    fn unrefer(&mut self, key: &ResourceKey, spec: &Spec) {
-        let Some(referrers) = &mut self.referrers else { return };
-        for target in references(key, spec) {
-            let mut known = referrers.remove(target.kind, &target.name).unwrap_or_default();
-            known.retain(|referrer| referrer != key);
-            referrers.insert(target, known);
-        }
-    }
-}
-
-/// What a spec refers to, each once.
-pub(crate) fn references(key: &ResourceKey, spec: &Spec) -> Vec<ResourceKey> {
-    let mut targets = Vec::new();
-    spec.references(&key.name, &mut |reference| {
-        targets.push(ResourceKey::new(reference.kind, reference.name));
-    });
-    targets.sort();
-    targets.dedup();
-    targets
 }
 
 impl Existing for World {
@@ -208,11 +198,11 @@ impl Existing for World {
     }
 
     fn referrers(&self, key: &ResourceKey) -> Vec<ResourceKey> {
-        let known = self.referrers.as_ref().and_then(|referrers| referrers.get(key.kind, &key.name));
         // What comes with Windlass steps in again when the account's own is gone.
         if self.built_in.has(key.kind, &key.name) {
             return Vec::new();
         }
-        known.cloned().unwrap_or_default()
+        let known = self.referrers.get(key.kind, &key.name);
+        known.map(|known| known.iter().cloned().collect()).unwrap_or_default()
     }
 }

@@ -124,6 +124,19 @@ CREATE TABLE resources (
 );
 CREATE INDEX resources_by_owner ON resources (owner_id, kind, name);
 
+-- What refers to what, each with the resource that refers: so that nobody has to read every spec to find out.
+CREATE TABLE resource_references (
+    account_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    to_kind TEXT NOT NULL,
+    to_name TEXT NOT NULL,
+    PRIMARY KEY (account_id, kind, name, to_kind, to_name),
+    FOREIGN KEY (account_id, kind, name) REFERENCES resources (account_id, kind, name)
+        ON UPDATE CASCADE ON DELETE CASCADE
+);
+CREATE INDEX resource_references_to ON resource_references (account_id, to_kind, to_name, kind, name);
+
 CREATE TABLE sync_runs (
     id TEXT NOT NULL PRIMARY KEY,
     account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -195,7 +208,7 @@ CREATE TABLE proposals (
 );
 -- One open proposal for each resource of a repository, whatever happens.
 CREATE UNIQUE INDEX proposals_open ON proposals (repository_id, kind, name)
-    WHERE status IN ('pending_approval', 'approved', 'applying');
+    WHERE status IN ('pending_approval', 'approved');
 CREATE INDEX proposals_by_account ON proposals (account_id, id);
 CREATE INDEX proposals_by_status ON proposals (account_id, status, id);
 CREATE INDEX proposals_by_repository ON proposals (repository_id, id);
@@ -203,7 +216,8 @@ CREATE INDEX proposals_in_turn ON proposals (repository_id, kind, name, id);
 CREATE INDEX proposals_rejected ON proposals (repository_id, kind, name) WHERE status = 'rejected';
 CREATE INDEX proposals_to_expire ON proposals (expires_at) WHERE status IN ('pending_approval', 'approved');
 CREATE INDEX proposals_by_resource ON proposals (account_id, kind, name, id);
-CREATE INDEX proposals_to_apply ON proposals (account_id, position) WHERE status IN ('approved', 'applying');
+CREATE INDEX proposals_to_apply ON proposals (account_id, position, id) WHERE status = 'approved';
+CREATE INDEX proposals_blocked ON proposals (account_id, id) WHERE status = 'pending_approval' AND blocked_by <> '[]';
 
 -- Which runs a proposal belongs to: the one that opened it and those that found it still standing.
 CREATE TABLE run_proposals (

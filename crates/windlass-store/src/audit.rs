@@ -218,7 +218,7 @@ pub(crate) async fn append_audit(
     }
     let prefix = "INSERT INTO audit (account_id, seq, at, actor, actor_id, token_id, address, request_id, action, \
                   target_kind, target, outcome, before_digest, after_digest, detail, previous_hash, hash) VALUES";
-    connection.insert_many(prefix, rows, "").await?;
+    connection.execute_many(prefix, rows, "").await?;
     Ok((seq, hash))
 }
 

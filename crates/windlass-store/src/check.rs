@@ -1,5 +1,6 @@
 //! Looking after the database: backup while running, and checking that it is sound.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use windlass_core::digest::Digest;
@@ -36,12 +37,12 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "every open proposal belongs to a registered repository",
-        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved', 'applying') \
+        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved') \
          AND repository_id NOT IN (SELECT id FROM repositories)",
     ),
     (
         "every proposal belongs to a run",
-        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved', 'applying') \
+        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved') \
          AND NOT EXISTS (SELECT 1 FROM run_proposals WHERE run_proposals.proposal_id = proposals.id)",
     ),
     (
@@ -112,6 +113,7 @@ impl Store {
         for (what, sql) in SPECS {
             checked.push(Checked::new(*what, reading.unsound_specs(sql).await?));
         }
+        checked.push(reading.check_targets().await?);
         let accounts = reading.accounts().await?;
         checked.push(reading.check_audit("", "the installation").await?);
         for account in accounts {
@@ -151,6 +153,32 @@ impl Reading {
             }
         }
         Ok((!faults.is_empty()).then(|| faults.join("; ")))
+    }
+
+    /// What is noted of who refers to what, beside what the specs say. Specs that cannot be read are told elsewhere.
+    async fn check_targets(&mut self) -> Result<Checked, StoreError> {
+        let sql = "SELECT account_id, kind, name, to_kind, to_name FROM resource_references";
+        let mut noted = BTreeSet::new();
+        for row in &mut self.connection.rows(sql, Vec::new()).await? {
+            noted.insert([row.text()?, row.text()?, row.text()?, row.text()?, row.text()?]);
+        }
+        let mut wrong = 0;
+        let sql = "SELECT account_id, kind, name, spec FROM resources";
+        for row in &mut self.connection.rows(sql, Vec::new()).await? {
+            let (account, kind, name, spec) = (row.text()?, row.text()?, row.text()?, row.text()?);
+            let Some(spec) = Kind::from_word(&kind).and_then(|kind| read_spec(kind, &spec).ok()) else {
+                noted.retain(|[at, of, named, ..]| (at, of, named) != (&account, &kind, &name));
+                continue;
+            };
+            for target in spec.targets(&name) {
+                let to_kind = target.kind.slug().to_owned();
+                let reference = [account.clone(), kind.clone(), name.clone(), to_kind, target.name];
+                wrong += usize::from(!noted.remove(&reference));
+            }
+        }
+        wrong += noted.len();
+        let fault = (wrong > 0).then(|| format!("not so for {wrong}"));
+        Ok(Checked::new("what refers to what is noted as the resources say", fault))
     }
 
     async fn check_audit(&mut self, account_id: &str, whose: &str) -> Result<Checked, StoreError> {

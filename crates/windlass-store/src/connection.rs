@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use crate::error::StoreError;
 use crate::sql::{Row, Value};
 
-/// Rows of one `INSERT`. With at most 31 columns this stays below SQLite's 32,766 values of a statement.
+/// Rows of one statement. With at most 31 columns this stays below SQLite's 32,766 values of a statement.
 const ROWS_AT_ONCE: usize = 500;
 
 /// One connection to one of the two, in a transaction or not.
@@ -38,9 +38,17 @@ enum Target<'c> {
     Postgres(&'c mut sqlx::PgConnection),
 }
 
+/// Whether the database should remember the statement for the next time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reuse {
+    Likely,
+    /// A long text for so many rows.
+    Unlikely,
+}
+
 macro_rules! bind_all {
-    ($sql:expr, $values:expr) => {{
-        let mut query = sqlx::query($sql);
+    ($sql:expr, $values:expr, $reuse:expr) => {{
+        let mut query = sqlx::query($sql).persistent($reuse == Reuse::Likely);
         for value in $values {
             query = match value {
                 Value::Text(text) => query.bind(text),
@@ -62,7 +70,7 @@ impl AnyConnection {
         sql: &'static str,
         values: Vec<Value>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.rows_of(sql.into_sql_str(), values).await
+        self.rows_of(sql.into_sql_str(), values, Reuse::Likely).await
     }
 
     /// All rows of a statement put together from our own texts.
@@ -71,17 +79,22 @@ impl AnyConnection {
         sql: String,
         values: Vec<Value>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.rows_of(AssertSqlSafe(sql).into_sql_str(), values).await
+        self.rows_of(AssertSqlSafe(sql).into_sql_str(), values, Reuse::Likely).await
     }
 
-    async fn rows_of(&mut self, sql: sqlx::SqlStr, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    async fn rows_of(
+        &mut self,
+        sql: sqlx::SqlStr,
+        values: Vec<Value>,
+        reuse: Reuse,
+    ) -> Result<Vec<Row>, StoreError> {
         self.check_sound()?;
         let rows = match self.target() {
-            Target::Sqlite(connection) => bind_all!(sql, values)
+            Target::Sqlite(connection) => bind_all!(sql, values, reuse)
                 .fetch_all(connection)
                 .await
                 .map(|rows| rows.into_iter().map(Row::sqlite).collect()),
-            Target::Postgres(connection) => bind_all!(sql, values)
+            Target::Postgres(connection) => bind_all!(sql, values, reuse)
                 .fetch_all(connection)
                 .await
                 .map(|rows| rows.into_iter().map(Row::postgres).collect()),
@@ -91,36 +104,23 @@ impl AnyConnection {
 
     /// Does a statement and says how many rows it touched.
     pub(crate) async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, StoreError> {
-        self.execute_of(sql.into_sql_str(), values).await
+        self.execute_of(sql.into_sql_str(), values, Reuse::Likely).await
     }
 
-    async fn execute_of(&mut self, sql: sqlx::SqlStr, values: Vec<Value>) -> Result<u64, StoreError> {
+    async fn execute_of(
+        &mut self,
+        sql: sqlx::SqlStr,
+        values: Vec<Value>,
+        reuse: Reuse,
+    ) -> Result<u64, StoreError> {
         self.check_sound()?;
         let done = match self.target() {
             Target::Sqlite(connection) => {
-                bind_all!(sql, values).execute(connection).await.map(|done| done.rows_affected())
+                bind_all!(sql, values, reuse).execute(connection).await.map(|done| done.rows_affected())
             }
             Target::Postgres(connection) => {
-                bind_all!(sql, values).execute(connection).await.map(|done| done.rows_affected())
+                bind_all!(sql, values, reuse).execute(connection).await.map(|done| done.rows_affected())
             }
-        };
-        self.note(done)
-    }
-
-    /// Like [`Self::execute_of`], for a long text that is not worth remembering.
-    async fn execute_once(&mut self, sql: sqlx::SqlStr, values: Vec<Value>) -> Result<u64, StoreError> {
-        self.check_sound()?;
-        let done = match self.target() {
-            Target::Sqlite(connection) => bind_all!(sql, values)
-                .persistent(false)
-                .execute(connection)
-                .await
-                .map(|done| done.rows_affected()),
-            Target::Postgres(connection) => bind_all!(sql, values)
-                .persistent(false)
-                .execute(connection)
-                .await
-                .map(|done| done.rows_affected()),
         };
         self.note(done)
     }
@@ -141,18 +141,40 @@ impl AnyConnection {
         done.map_err(StoreError::from)
     }
 
-    /// Inserts many rows with few statements: `INSERT INTO t (a, b) VALUES` … `suffix`.
-    pub(crate) async fn insert_many(
+    /// Does the same with many rows in few statements, and says how many it touched. The rows stand between the two
+    /// texts as `(…), (…)`: `INSERT INTO t (a, b) VALUES` … `ON CONFLICT …`, or
+    /// `WITH given (a, b) AS (VALUES` … `) UPDATE t … FROM given WHERE …`.
+    pub(crate) async fn execute_many(
         &mut self,
         prefix: &'static str,
         rows: Vec<Vec<Value>>,
         suffix: &'static str,
-    ) -> Result<(), StoreError> {
+    ) -> Result<u64, StoreError> {
+        let mut touched = 0;
         for chunk in rows.chunks(ROWS_AT_ONCE) {
             let sql = format!("{prefix} {} {suffix}", self.placeholders(chunk));
-            self.execute_once(AssertSqlSafe(sql).into_sql_str(), chunk.concat()).await?;
+            touched +=
+                self.execute_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), Reuse::Unlikely).await?;
         }
-        Ok(())
+        Ok(touched)
+    }
+
+    /// Asks for many things in few statements: `WITH given (a, b) AS (VALUES` … `) SELECT … FROM given CROSS JOIN t
+    /// WHERE …`. `CROSS JOIN`, because SQLite then begins with what is given, which is little.
+    pub(crate) async fn rows_many(
+        &mut self,
+        prefix: &'static str,
+        rows: Vec<Vec<Value>>,
+        suffix: &str,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut found = Vec::new();
+        for chunk in rows.chunks(ROWS_AT_ONCE) {
+            let sql = format!("{prefix} {} {suffix}", self.placeholders(chunk));
+            found.extend(
+                self.rows_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), Reuse::Unlikely).await?,
+            );
+        }
+        Ok(found)
     }
 
     /// `($1, $2), ($3, $4)` for rows of values. SQLite takes `$1` for a name, looks every name up among all the others,
@@ -172,27 +194,6 @@ impl AnyConnection {
             })
             .collect();
         rows.join(", ")
-    }
-
-    /// Does a statement that has no values and no result, such as `SAVEPOINT`.
-    pub(crate) async fn command(&mut self, sql: &'static str) -> Result<(), StoreError> {
-        self.check_sound()?;
-        self.command_anyway(sql).await
-    }
-
-    /// Goes back to a savepoint, as if nothing since had been tried.
-    pub(crate) async fn roll_back_to(&mut self, sql: &'static str) -> Result<(), StoreError> {
-        self.command_anyway(sql).await?;
-        self.state = State::Sound;
-        Ok(())
-    }
-
-    async fn command_anyway(&mut self, sql: &'static str) -> Result<(), StoreError> {
-        let done = match self.target() {
-            Target::Sqlite(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop),
-            Target::Postgres(connection) => sqlx::raw_sql(sql).execute(connection).await.map(drop),
-        };
-        self.note(done)
     }
 
     /// Makes a transaction true.

@@ -9,7 +9,7 @@ use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::resources::read_spec;
-use crate::sql::values;
+use crate::sql::{Row, values};
 use crate::write::Writing;
 
 /// One declared resource as it is stored.
@@ -40,7 +40,50 @@ pub struct NewWanted<'d> {
     pub file: &'d str,
 }
 
+/// A resource of which git and live do not say the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Differing {
+    /// Which.
+    pub key: ResourceKey,
+    /// What git wants, and what was settled; none if it wants nothing.
+    pub wanted: Option<(Digest, Option<Digest>)>,
+    /// What is live, and the repository that owns it; none if nothing is.
+    pub live: Option<(Digest, Option<String>)>,
+}
+
+fn read_differing(row: &mut Row) -> Result<Differing, StoreError> {
+    let kind = row.word(Kind::from_word)?;
+    let key = ResourceKey::new(kind, row.text()?);
+    let (wanted, settled) = (row.optional_digest()?, row.optional_digest()?);
+    let (live, owner) = (row.optional_digest()?, row.optional_text()?);
+    Ok(Differing {
+        key,
+        wanted: wanted.map(|digest| (digest, settled)),
+        live: live.map(|digest| (digest, owner)),
+    })
+}
+
 impl Reading {
+    /// Where what a repository wants is not live as its own, and what it owns and does not want.
+    pub async fn differing(
+        &mut self,
+        account_id: &str,
+        repository_id: &str,
+    ) -> Result<Vec<Differing>, StoreError> {
+        let sql = "SELECT desired.kind, desired.name, desired.digest, desired.settled, resources.digest, \
+                   resources.owner_id FROM desired LEFT JOIN resources ON resources.account_id = $1 \
+                   AND resources.kind = desired.kind AND resources.name = desired.name \
+                   WHERE desired.repository_id = $2 AND (resources.digest IS NULL \
+                   OR resources.digest <> desired.digest OR resources.owner_id IS NULL \
+                   OR resources.owner_id <> desired.repository_id)";
+        let mut rows = self.connection.rows(sql, values![account_id, repository_id]).await?;
+        let sql = "SELECT kind, name, NULL, NULL, digest, owner_id FROM resources WHERE account_id = $1 \
+                   AND owner_id = $2 AND NOT EXISTS (SELECT 1 FROM desired WHERE desired.repository_id = $2 \
+                   AND desired.kind = resources.kind AND desired.name = resources.name)";
+        rows.extend(self.connection.rows(sql, values![account_id, repository_id]).await?);
+        rows.iter_mut().map(read_differing).collect()
+    }
+
     /// What a repository wants, without specs.
     pub async fn wanted(&mut self, repository_id: &str) -> Result<Vec<Wanted>, StoreError> {
         let sql = "SELECT kind, name, digest, file, settled FROM desired WHERE repository_id = $1";
@@ -64,21 +107,18 @@ impl Reading {
         repository_id: &str,
         keys: Option<&[ResourceKey]>,
     ) -> Result<ResourceMap<Arc<Spec>>, StoreError> {
-        const ONE: &str =
-            "SELECT kind, name, spec FROM desired WHERE repository_id = $1 AND kind = $2 AND name = $3";
         let mut rows = match keys {
             None => {
                 let sql = "SELECT kind, name, spec FROM desired WHERE repository_id = $1";
                 self.connection.rows(sql, values![repository_id]).await?
             }
             Some(keys) => {
-                let mut rows = Vec::with_capacity(keys.len());
-                for key in keys {
-                    rows.extend(
-                        self.connection.rows(ONE, values![repository_id, key.kind.slug(), &key.name]).await?,
-                    );
-                }
-                rows
+                let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]);
+                let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
+                let suffix = ") SELECT desired.kind, desired.name, spec FROM given CROSS JOIN desired \
+                              WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
+                              AND desired.name = given.name";
+                self.connection.rows_many(prefix, given.collect(), suffix).await?
             }
         };
         rows.iter_mut()
@@ -117,14 +157,14 @@ impl Writing {
                 ]);
             }
         }
-        for (kind, name) in stored.keys() {
-            let sql = "DELETE FROM desired WHERE repository_id = $1 AND kind = $2 AND name = $3";
-            self.connection.execute(sql, values![repository_id, kind.slug(), *name]).await?;
-        }
+        let gone = stored.keys().map(|(kind, name)| values![repository_id, kind.slug(), *name]).collect();
+        let prefix = "DELETE FROM desired WHERE (repository_id, kind, name) IN (VALUES";
+        self.connection.execute_many(prefix, gone, ")").await?;
         let prefix = "INSERT INTO desired (repository_id, kind, name, digest, spec, file) VALUES";
         let suffix = "ON CONFLICT (repository_id, kind, name) DO UPDATE SET digest = excluded.digest, \
                       spec = excluded.spec, file = excluded.file";
-        self.connection.insert_many(prefix, rows, suffix).await
+        self.connection.execute_many(prefix, rows, suffix).await?;
+        Ok(())
     }
 
     /// Notes where live is what git wants now. Returns how many that is news for.
@@ -137,15 +177,20 @@ impl Writing {
         self.connection.execute(sql, values![repository_id]).await
     }
 
-    /// Notes what live is, for one resource, with everyone's consent.
-    pub async fn wanted_settle_one(
+    /// Notes what live is, with everyone's consent, for resources of repositories: repository, resource, live.
+    pub async fn wanted_settle_these(
         &mut self,
-        repository_id: &str,
-        key: &ResourceKey,
-        live: Option<Digest>,
+        settled: &[(&str, &ResourceKey, Option<Digest>)],
     ) -> Result<(), StoreError> {
-        let sql = "UPDATE desired SET settled = $4 WHERE repository_id = $1 AND kind = $2 AND name = $3";
-        self.connection.execute(sql, values![repository_id, key.kind.slug(), &key.name, live]).await?;
+        let rows = settled
+            .iter()
+            .map(|(repository_id, key, live)| values![*repository_id, key.kind.slug(), &key.name, *live])
+            .collect();
+        let prefix = "WITH given (repository_id, kind, name, settled) AS (VALUES";
+        let suffix = ") UPDATE desired SET settled = given.settled FROM given \
+                      WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
+                      AND desired.name = given.name";
+        self.connection.execute_many(prefix, rows, suffix).await?;
         Ok(())
     }
 }

@@ -140,6 +140,17 @@ impl Writing {
         Ok(self.connection.execute(sql, values![repository_id, key.kind.slug(), &key.name]).await? == 1)
     }
 
+    /// Takes acceptances back, where there are any: repository and resource.
+    pub async fn acceptances_remove(&mut self, of: &[(&str, &ResourceKey)]) -> Result<(), StoreError> {
+        let rows = of
+            .iter()
+            .map(|(repository_id, key)| values![*repository_id, key.kind.slug(), &key.name])
+            .collect();
+        let prefix = "DELETE FROM acceptances WHERE (repository_id, kind, name) IN (VALUES";
+        self.connection.execute_many(prefix, rows, ")").await?;
+        Ok(())
+    }
+
     /// Forgets acceptances whose time is over.
     pub async fn acceptances_forget(&mut self, now: Timestamp) -> Result<u64, StoreError> {
         let sql = "DELETE FROM acceptances WHERE until IS NOT NULL AND until <= $1";

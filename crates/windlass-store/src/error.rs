@@ -112,7 +112,7 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let mut writing = store.write().await.unwrap();
         writing.setting_put("early", "x").await.unwrap();
-        writing.connection.command("PRAGMA max_page_count = 1").await.unwrap();
+        writing.connection.execute("PRAGMA max_page_count = 1", Vec::new()).await.unwrap();
         let refused = writing.setting_put("large", &"x".repeat(1 << 20)).await;
         assert!(matches!(refused, Err(StoreError::DiskFull(_))), "{refused:?}");
         assert!(matches!(writing.setting("early").await, Err(StoreError::Spoiled)));
@@ -120,7 +120,7 @@ mod tests {
 
         let mut writing = store.write().await.unwrap();
         assert_eq!(writing.setting("early").await.unwrap(), None);
-        writing.connection.command("PRAGMA max_page_count = 1000000").await.unwrap();
+        writing.connection.execute("PRAGMA max_page_count = 1000000", Vec::new()).await.unwrap();
         writing.setting_put("large", &"x".repeat(1 << 20)).await.unwrap();
         writing.account_add("id", "acme", now).await.unwrap();
         writing.commit().await.unwrap();
@@ -134,10 +134,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = store(&directory).await;
         let mut reading = store.read().await.unwrap();
-        let refused = reading.connection.command("DELETE FROM accounts").await;
+        let refused = reading.connection.execute("DELETE FROM accounts", Vec::new()).await;
         assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
         let mut writing = store.write().await.unwrap();
-        writing.connection.command("PRAGMA query_only = ON").await.unwrap();
+        writing.connection.execute("PRAGMA query_only = ON", Vec::new()).await.unwrap();
         let refused = writing.setting_put("name", "value").await;
         assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
     }
@@ -147,7 +147,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (one, other) = (store(&directory).await, store(&directory).await);
         let mut writing = other.write().await.unwrap();
-        writing.connection.command("PRAGMA busy_timeout = 0").await.unwrap();
+        writing.connection.execute("PRAGMA busy_timeout = 0", Vec::new()).await.unwrap();
         drop(writing);
         let _held = one.write().await.unwrap();
         let refused = other.write().await.err();
@@ -168,10 +168,10 @@ mod tests {
         }
         drop(writing);
         let mut held = store.write().await.unwrap();
-        held.connection.command("UPDATE chains SET event_seq = 0").await.unwrap();
+        held.connection.execute("UPDATE chains SET event_seq = 0", Vec::new()).await.unwrap();
         let mut late = store.write().await.unwrap();
-        late.connection.command("SET LOCAL lock_timeout = '1ms'").await.unwrap();
-        let refused = late.connection.command("UPDATE chains SET event_seq = 0").await;
+        late.connection.execute("SET LOCAL lock_timeout = '1ms'", Vec::new()).await.unwrap();
+        let refused = late.connection.execute("UPDATE chains SET event_seq = 0", Vec::new()).await;
         assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
         drop((held, late));
         store.close().await;

@@ -171,7 +171,7 @@ pub(crate) async fn append_events(
         .collect();
     let prefix = "INSERT INTO events (account_id, seq, kind, severity, resource_kind, resource_name, repository_id, \
                   correlation_id, source, message, payload, at) VALUES";
-    connection.insert_many(prefix, rows, "").await?;
+    connection.execute_many(prefix, rows, "").await?;
     Ok(seq)
 }
 

@@ -1,7 +1,9 @@
 //! Finding proposals.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use windlass_core::digest::Digest;
-use windlass_core::proposal::{Declined, Offered, Status};
+use windlass_core::proposal::{Declined, Fates, Offered, Status};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::time::Timestamp;
 
@@ -26,6 +28,23 @@ pub struct ProposalFilter {
     pub name: Option<String>,
     /// Text in the name, in upper or lower case.
     pub search: Option<String>,
+}
+
+/// Approvals by the id of their proposal.
+pub type Approvals = BTreeMap<String, Vec<Approval>>;
+
+/// A place in the order in which approved proposals are applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    position: usize,
+    id: String,
+}
+
+impl Proposal {
+    /// Its place in the order in which approved proposals are applied.
+    pub fn turn(&self) -> Turn {
+        Turn { position: self.position, id: self.id.clone() }
+    }
 }
 
 impl Reading {
@@ -92,25 +111,56 @@ impl Reading {
         rows.iter_mut().map(read_proposal).collect()
     }
 
-    /// The states of the proposals of a run.
-    pub async fn run_proposal_statuses(&mut self, run_id: &str) -> Result<Vec<Status>, StoreError> {
-        let sql = "SELECT proposals.status FROM run_proposals JOIN proposals \
-                   ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = $1";
-        let mut rows = self.connection.rows(sql, values![run_id]).await?;
-        rows.iter_mut().map(|row| row.word(Status::from_slug)).collect()
+    /// Proposals of an account by their ids, in that order; those that are not there are left out.
+    pub async fn proposals_by_id(
+        &mut self,
+        account_id: &str,
+        ids: &[&str],
+    ) -> Result<Vec<Proposal>, StoreError> {
+        let rows = ids.iter().enumerate().map(|(turn, id)| values![turn, *id, account_id]).collect();
+        let prefix = "WITH given (turn, id, account_id) AS (VALUES";
+        let suffix = format!(
+            ") SELECT {COLUMNS} FROM given CROSS JOIN proposals WHERE proposals.id = given.id \
+             AND proposals.account_id = given.account_id ORDER BY given.turn"
+        );
+        let mut rows = self.connection.rows_many(prefix, rows, &suffix).await?;
+        rows.iter_mut().map(read_proposal).collect()
     }
 
-    /// Finished runs of an account that a proposal belongs to.
-    pub async fn runs_of_proposal(&mut self, proposal_id: &str) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT run_id FROM run_proposals WHERE proposal_id = $1";
-        let mut rows = self.connection.rows(sql, values![proposal_id]).await?;
+    /// What became of the proposals of a run, as far as it decides what the run is.
+    pub async fn run_fates(&mut self, account_id: &str, run_id: &str) -> Result<Fates, StoreError> {
+        // Begins with what is open, of which there is little: a run may have any number of closed ones.
+        let sql = "SELECT proposals.id FROM proposals CROSS JOIN run_proposals WHERE proposals.account_id = $1 \
+                   AND proposals.status IN ('pending_approval', 'approved') AND run_proposals.run_id = $2 \
+                   AND run_proposals.proposal_id = proposals.id LIMIT 1";
+        if !self.connection.rows(sql, values![account_id, run_id]).await?.is_empty() {
+            return Ok(Fates::Open);
+        }
+        let sql = "SELECT proposals.status, COUNT(*) FROM run_proposals JOIN proposals \
+                   ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = $1 \
+                   GROUP BY proposals.status";
+        let mut rows = self.connection.rows(sql, values![run_id]).await?;
+        let counts: Vec<(Status, usize)> = rows
+            .iter_mut()
+            .map(|row| Ok((row.word(Status::from_slug)?, row.count()?)))
+            .collect::<Result<_, StoreError>>()?;
+        Ok(Fates::closed(&counts))
+    }
+
+    /// The runs that proposals belong to.
+    pub async fn runs_of_proposals(&mut self, ids: &[&str]) -> Result<BTreeSet<String>, StoreError> {
+        let rows = ids.iter().map(|id| values![*id]).collect();
+        let prefix = "WITH given (id) AS (VALUES";
+        let suffix = ") SELECT DISTINCT run_proposals.run_id FROM given CROSS JOIN run_proposals \
+                      WHERE run_proposals.proposal_id = given.id";
+        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
         rows.iter_mut().map(Row::text).collect()
     }
 
     /// The open proposals of a repository, as the core compares them with a new plan.
     pub async fn proposals_offered(&mut self, repository_id: &str) -> Result<Vec<Offered>, StoreError> {
         let sql = "SELECT id, kind, name, base_digest, desired_digest, status FROM proposals \
-                   WHERE repository_id = $1 AND status IN ('pending_approval', 'approved', 'applying') ORDER BY id";
+                   WHERE repository_id = $1 AND status IN ('pending_approval', 'approved') ORDER BY id";
         let mut rows = self.connection.rows(sql, values![repository_id]).await?;
         rows.iter_mut()
             .map(|row| {
@@ -136,11 +186,30 @@ impl Reading {
             .collect()
     }
 
-    /// Approved proposals of an account in the order in which they are applied.
-    pub async fn proposals_to_apply(&mut self, account_id: &str) -> Result<Vec<Proposal>, StoreError> {
+    /// Approved proposals of an account in the order in which they are applied, after a place in it.
+    pub async fn proposals_to_apply(
+        &mut self,
+        account_id: &str,
+        after: Option<&Turn>,
+        limit: usize,
+    ) -> Result<Vec<Proposal>, StoreError> {
+        let mut values = values![account_id];
+        let mut sql =
+            format!("SELECT {COLUMNS} FROM proposals WHERE account_id = $1 AND status = 'approved'");
+        if let Some(after) = after {
+            values.extend(values![after.position, &after.id]);
+            sql.push_str(" AND (position, id) > ($2, $3)");
+        }
+        sql.push_str(&format!(" ORDER BY position, id LIMIT {limit}"));
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.iter_mut().map(read_proposal).collect()
+    }
+
+    /// Undecided proposals of an account that wait for something beside approval.
+    pub async fn proposals_blocked(&mut self, account_id: &str) -> Result<Vec<Proposal>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM proposals WHERE account_id = $1 AND status IN ('approved', 'applying') \
-             ORDER BY position, id"
+            "SELECT {COLUMNS} FROM proposals WHERE account_id = $1 AND status = 'pending_approval' \
+             AND blocked_by <> '[]' ORDER BY id"
         );
         let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
         rows.iter_mut().map(read_proposal).collect()
@@ -149,7 +218,7 @@ impl Reading {
     /// Accounts that have proposals which are approved, or wait for something beside approval.
     pub async fn accounts_to_apply(&mut self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT id FROM accounts WHERE EXISTS (SELECT 1 FROM proposals \
-                   WHERE proposals.account_id = accounts.id AND proposals.status IN ('approved', 'applying')) \
+                   WHERE proposals.account_id = accounts.id AND proposals.status = 'approved') \
                    OR EXISTS (SELECT 1 FROM proposals WHERE proposals.account_id = accounts.id \
                    AND proposals.status = 'pending_approval' AND proposals.blocked_by <> '[]') ORDER BY id";
         let mut rows = self.connection.rows(sql, Vec::new()).await?;
@@ -171,26 +240,33 @@ impl Reading {
     /// How many proposals of an account are in each state that is open.
     pub async fn proposals_count(&mut self, account_id: &str) -> Result<Vec<(Status, usize)>, StoreError> {
         let sql = "SELECT status, COUNT(*) FROM proposals WHERE account_id = $1 \
-                   AND status IN ('pending_approval', 'approved', 'applying') GROUP BY status";
+                   AND status IN ('pending_approval', 'approved') GROUP BY status";
         let mut rows = self.connection.rows(sql, values![account_id]).await?;
         rows.iter_mut().map(|row| Ok((row.word(Status::from_slug)?, row.count()?))).collect()
     }
 
     /// The approvals given to a proposal, oldest first.
     pub async fn approvals(&mut self, proposal_id: &str) -> Result<Vec<Approval>, StoreError> {
-        let sql =
-            "SELECT approver, digest, reason, at FROM approvals WHERE proposal_id = $1 ORDER BY at, approver";
-        let mut rows = self.connection.rows(sql, values![proposal_id]).await?;
-        rows.iter_mut()
-            .map(|row| {
-                Ok(Approval {
-                    approver: row.text()?,
-                    digest: row.text()?,
-                    reason: row.optional_text()?,
-                    at: row.moment()?,
-                })
-            })
-            .collect()
+        Ok(self.approvals_of(&[proposal_id]).await?.remove(proposal_id).unwrap_or_default())
+    }
+
+    /// The approvals given to proposals, by their ids, oldest first.
+    pub async fn approvals_of(&mut self, ids: &[&str]) -> Result<Approvals, StoreError> {
+        let rows = ids.iter().map(|id| values![*id]).collect();
+        let prefix = "WITH given (id) AS (VALUES";
+        let suffix = ") SELECT proposal_id, approver, digest, reason, at FROM given CROSS JOIN approvals \
+                      WHERE approvals.proposal_id = given.id ORDER BY at, approver";
+        let mut given = Approvals::new();
+        for row in &mut self.connection.rows_many(prefix, rows, suffix).await? {
+            let proposal_id = row.text()?;
+            given.entry(proposal_id).or_default().push(Approval {
+                approver: row.text()?,
+                digest: row.text()?,
+                reason: row.optional_text()?,
+                at: row.moment()?,
+            });
+        }
+        Ok(given)
     }
 }
 

@@ -226,7 +226,7 @@ impl Writing {
                       position, base_digest, desired_digest, before_spec, after_spec, commit_sha, author, file, line, \
                       status, blocked_by, waits_for, decided_by, opened_at, expires_at, decided_at, until_change, \
                       version) VALUES";
-        self.connection.insert_many(prefix, rows, "").await?;
+        self.connection.execute_many(prefix, rows, "").await?;
         let members: Vec<(&str, &str, usize)> = proposals
             .iter()
             .map(|proposal| (proposal.run_id.as_str(), proposal.id.as_str(), proposal.position))
@@ -239,50 +239,58 @@ impl Writing {
         let rows =
             members.iter().map(|(run, proposal, position)| values![*run, *proposal, *position]).collect();
         let prefix = "INSERT INTO run_proposals (run_id, proposal_id, position) VALUES";
-        self.connection.insert_many(prefix, rows, "ON CONFLICT (run_id, proposal_id) DO NOTHING").await
-    }
-
-    /// Notes where a standing proposal is in the newest plan and what it waits for.
-    pub async fn proposal_place(
-        &mut self,
-        id: &str,
-        position: usize,
-        waits_for: &[String],
-        blocked_by: &[String],
-    ) -> Result<(), StoreError> {
-        let sql = "UPDATE proposals SET position = $2, waits_for = $3, blocked_by = $4 WHERE id = $1";
-        self.connection
-            .execute(sql, values![id, position, json_list(waits_for), json_list(blocked_by)])
-            .await?;
+        self.connection.execute_many(prefix, rows, "ON CONFLICT (run_id, proposal_id) DO NOTHING").await?;
         Ok(())
     }
 
-    /// Notes what a proposal waits for.
-    pub async fn proposal_block(&mut self, id: &str, blocked_by: &[String]) -> Result<(), StoreError> {
-        let sql = "UPDATE proposals SET blocked_by = $2 WHERE id = $1 AND blocked_by <> $2";
-        self.connection.execute(sql, values![id, json_list(blocked_by)]).await?;
+    /// Notes where standing proposals are in the newest plan and what they wait for.
+    pub async fn proposals_place(&mut self, placed: &[Placed<'_>]) -> Result<(), StoreError> {
+        let rows = placed
+            .iter()
+            .map(|placed| {
+                values![
+                    placed.id,
+                    placed.position,
+                    json_list(&placed.waits_for),
+                    json_list(&placed.blocked_by)
+                ]
+            })
+            .collect();
+        let prefix = "WITH given (id, position, waits_for, blocked_by) AS (VALUES";
+        let suffix = ") UPDATE proposals SET position = given.position, waits_for = given.waits_for, \
+                      blocked_by = given.blocked_by FROM given WHERE proposals.id = given.id";
+        self.connection.execute_many(prefix, rows, suffix).await?;
+        Ok(())
+    }
+
+    /// Notes what proposals wait for: id and reasons.
+    pub async fn proposals_block(&mut self, blocked: &[(String, Vec<String>)]) -> Result<(), StoreError> {
+        let rows = blocked.iter().map(|(id, reasons)| values![id, json_list(reasons)]).collect();
+        let prefix = "WITH given (id, blocked_by) AS (VALUES";
+        let suffix = ") UPDATE proposals SET blocked_by = given.blocked_by FROM given \
+                      WHERE proposals.id = given.id AND proposals.blocked_by <> given.blocked_by";
+        self.connection.execute_many(prefix, rows, suffix).await?;
         Ok(())
     }
 
     /// Moves a proposal from one state to the next. False if it is no longer in the first.
     pub async fn proposal_move(&mut self, id: &str, moved: &Moved<'_>) -> Result<bool, StoreError> {
-        debug_assert!(moved.to.may_follow(moved.from), "{} may not follow {}", moved.to, moved.from);
-        let sql = "UPDATE proposals SET status = $3, reason = $4, decided_by = COALESCE($5, decided_by), \
-                   until_change = $6, decided_at = CASE WHEN $5 IS NULL THEN decided_at ELSE $7 END, \
-                   closed_at = CASE WHEN $8 = 1 THEN $7 ELSE NULL END, \
-                   blocked_by = CASE WHEN $8 = 1 THEN '[]' ELSE blocked_by END, version = version + 1 \
-                   WHERE id = $1 AND status = $2";
-        let values = values![
-            id,
-            moved.from.slug(),
-            moved.to.slug(),
-            moved.reason,
-            moved.decided_by,
-            moved.until_change,
-            moved.at,
-            !moved.to.is_open()
-        ];
-        Ok(self.connection.execute(sql, values).await? == 1)
+        Ok(self.proposals_move(&[(id, *moved)]).await? == 1)
+    }
+
+    /// Moves proposals from one state to the next, and says how many were in the first.
+    pub async fn proposals_move(&mut self, moves: &[(&str, Moved<'_>)]) -> Result<u64, StoreError> {
+        let rows = moves.iter().map(|(id, moved)| moved.row(id)).collect();
+        let prefix = "WITH given (id, old, new, reason, decided_by, until_change, at, closes) AS (VALUES";
+        let suffix = ") UPDATE proposals SET status = given.new, reason = given.reason, \
+                      decided_by = COALESCE(given.decided_by, proposals.decided_by), \
+                      until_change = given.until_change, \
+                      decided_at = CASE WHEN given.decided_by IS NULL THEN proposals.decided_at ELSE given.at END, \
+                      closed_at = CASE WHEN given.closes = 1 THEN given.at ELSE NULL END, \
+                      blocked_by = CASE WHEN given.closes = 1 THEN '[]' ELSE proposals.blocked_by END, \
+                      version = proposals.version + 1 \
+                      FROM given WHERE proposals.id = given.id AND proposals.status = given.old";
+        self.connection.execute_many(prefix, rows, suffix).await
     }
 
     /// Stores what someone made of a pending proposal. False if it is not pending in this version any more.
@@ -304,13 +312,17 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Stores someone's consent. Giving it twice is giving it once.
-    pub async fn approval_add(&mut self, proposal_id: &str, approval: &Approval) -> Result<(), StoreError> {
-        let sql = "INSERT INTO approvals (proposal_id, approver, digest, reason, at) VALUES ($1, $2, $3, $4, $5) \
-                   ON CONFLICT (proposal_id, approver, digest) DO NOTHING";
-        let values =
-            values![proposal_id, &approval.approver, &approval.digest, &approval.reason, approval.at];
-        self.connection.execute(sql, values).await?;
+    /// Stores someone's consent to proposals. Giving it twice is giving it once.
+    pub async fn approvals_add(&mut self, approvals: &[(&str, Approval)]) -> Result<(), StoreError> {
+        let rows = approvals
+            .iter()
+            .map(|(id, approval)| {
+                values![*id, &approval.approver, &approval.digest, &approval.reason, approval.at]
+            })
+            .collect();
+        let prefix = "INSERT INTO approvals (proposal_id, approver, digest, reason, at) VALUES";
+        let suffix = "ON CONFLICT (proposal_id, approver, digest) DO NOTHING";
+        self.connection.execute_many(prefix, rows, suffix).await?;
         Ok(())
     }
 
@@ -344,4 +356,34 @@ pub struct Moved<'m> {
     pub until_change: bool,
     /// When.
     pub at: Timestamp,
+}
+
+impl Moved<'_> {
+    /// The values of a move, in the order in which [`Writing::proposals_move`] gives them.
+    fn row(&self, id: &str) -> Vec<Value> {
+        debug_assert!(self.to.may_follow(self.from), "{} may not follow {}", self.to, self.from);
+        values![
+            id,
+            self.from.slug(),
+            self.to.slug(),
+            self.reason,
+            self.decided_by,
+            self.until_change,
+            self.at,
+            !self.to.is_open()
+        ]
+    }
+}
+
+/// Where a standing proposal is in the newest plan.
+#[derive(Clone, Debug)]
+pub struct Placed<'p> {
+    /// Which.
+    pub id: &'p str,
+    /// Its place in the order.
+    pub position: usize,
+    /// Changes of the same plan that come first.
+    pub waits_for: Vec<String>,
+    /// What it waits for beside approval.
+    pub blocked_by: Vec<String>,
 }

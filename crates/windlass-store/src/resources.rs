@@ -9,7 +9,7 @@ use windlass_core::time::Timestamp;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::page::{new_id, search_pattern};
-use crate::sql::{Row, values};
+use crate::sql::{Row, Value, values};
 use crate::write::AccountWriting;
 
 /// A live resource.
@@ -46,6 +46,43 @@ pub struct ResourceHead {
     pub owner_id: Option<String>,
 }
 
+/// What a resource shall be.
+#[derive(Clone, Copy, Debug)]
+pub struct NewResource<'r> {
+    /// Which.
+    pub key: &'r ResourceKey,
+    /// What it shall be.
+    pub spec: &'r Spec,
+    /// The digest of that.
+    pub digest: Digest,
+    /// The repository that shall own it.
+    pub owner_id: Option<&'r str>,
+    /// Who makes it so.
+    pub by: &'r str,
+}
+
+impl NewResource<'_> {
+    fn row(&self, account_id: &str, now: Timestamp) -> Vec<Value> {
+        let mut row = resource_row(account_id, self.key);
+        let (spec, owner_id) = (self.spec.to_stored(), self.owner_id);
+        row.extend(values![new_id(), spec, self.digest, owner_id, 1_i64, now, now, self.by]);
+        row
+    }
+
+    fn reference_rows(&self, account_id: &str) -> Vec<Vec<Value>> {
+        let row = |target: &ResourceKey| {
+            let mut row = resource_row(account_id, self.key);
+            row.extend(values![target.kind.slug(), &target.name]);
+            row
+        };
+        self.spec.targets(&self.key.name).iter().map(row).collect()
+    }
+}
+
+fn resource_row(account_id: &str, key: &ResourceKey) -> Vec<Value> {
+    values![account_id, key.kind.slug(), &key.name]
+}
+
 /// Which resources to list.
 #[derive(Clone, Debug, Default)]
 pub struct ResourceFilter {
@@ -63,6 +100,10 @@ const COLUMNS: &str =
 fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
     let kind = row.word(Kind::from_word)?;
     Ok(ResourceKey::new(kind, row.text()?))
+}
+
+fn read_head(row: &mut Row) -> Result<ResourceHead, StoreError> {
+    Ok(ResourceHead { key: read_key(row)?, digest: row.digest()?, owner_id: row.optional_text()? })
 }
 
 /// Reads a stored spec. It was valid when it was stored.
@@ -126,7 +167,7 @@ impl Reading {
     ) -> Result<Vec<Resource>, StoreError> {
         let mut values = values![account_id];
         let mut sql = format!("SELECT {COLUMNS} FROM resources WHERE account_id = $1");
-        let mut add = |clause: &str, added: Vec<crate::sql::Value>| {
+        let mut add = |clause: &str, added: Vec<Value>| {
             let mut clause = clause.to_owned();
             for value in added {
                 values.push(value);
@@ -167,15 +208,54 @@ impl Reading {
     pub async fn resource_heads(&mut self, account_id: &str) -> Result<Vec<ResourceHead>, StoreError> {
         let sql = "SELECT kind, name, digest, owner_id FROM resources WHERE account_id = $1";
         let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.iter_mut()
-            .map(|row| {
-                Ok(ResourceHead {
-                    key: read_key(row)?,
-                    digest: row.digest()?,
-                    owner_id: row.optional_text()?,
-                })
-            })
-            .collect()
+        rows.iter_mut().map(read_head).collect()
+    }
+
+    /// Resources of an account, by their keys, without their specs.
+    pub async fn resource_heads_of(
+        &mut self,
+        account_id: &str,
+        keys: &[ResourceKey],
+    ) -> Result<Vec<ResourceHead>, StoreError> {
+        let rows = keys.iter().map(|key| resource_row(account_id, key)).collect();
+        let prefix = "WITH given (account_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT resources.kind, resources.name, digest, owner_id FROM given CROSS JOIN resources \
+                      WHERE resources.account_id = given.account_id AND resources.kind = given.kind \
+                      AND resources.name = given.name";
+        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter_mut().map(read_head).collect()
+    }
+
+    /// Resources of an account by their keys.
+    pub async fn resources_of(
+        &mut self,
+        account_id: &str,
+        keys: &[ResourceKey],
+    ) -> Result<Vec<Resource>, StoreError> {
+        let rows = keys.iter().map(|key| resource_row(account_id, key)).collect();
+        let prefix = "WITH given (account_id, given_kind, given_name) AS (VALUES";
+        let suffix = format!(
+            ") SELECT {COLUMNS} FROM given CROSS JOIN resources WHERE resources.account_id = given.account_id \
+             AND kind = given_kind AND name = given_name"
+        );
+        let mut rows = self.connection.rows_many(prefix, rows, &suffix).await?;
+        rows.iter_mut().map(read_resource).collect()
+    }
+
+    /// What refers to resources of an account: each pair as who refers, and to what.
+    pub async fn referrers(
+        &mut self,
+        account_id: &str,
+        targets: &[ResourceKey],
+    ) -> Result<Vec<(ResourceKey, ResourceKey)>, StoreError> {
+        let rows = targets.iter().map(|key| resource_row(account_id, key)).collect();
+        let prefix = "WITH given (account_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT found.kind, found.name, to_kind, to_name FROM given \
+                      CROSS JOIN resource_references AS found WHERE found.account_id = given.account_id \
+                      AND to_kind = given.kind AND to_name = given.name \
+                      ORDER BY to_kind, to_name, found.kind, found.name";
+        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter_mut().map(|row| Ok((read_key(row)?, read_key(row)?))).collect()
     }
 
     /// Every resource of an account, or those of one owner.
@@ -190,7 +270,7 @@ impl Reading {
 }
 
 impl AccountWriting {
-    /// Makes a resource what it shall be, and owned by whom it shall be. Returns its new generation.
+    /// Makes a resource what it shall be, and owned by whom it shall be.
     pub async fn resource_put(
         &mut self,
         key: &ResourceKey,
@@ -198,32 +278,46 @@ impl AccountWriting {
         owner_id: Option<&str>,
         by: &str,
         now: Timestamp,
-    ) -> Result<i64, StoreError> {
-        let sql = "INSERT INTO resources (account_id, kind, name, id, spec, digest, owner_id, generation, created_at, \
-                   updated_at, updated_by) VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $8, $9) \
-                   ON CONFLICT (account_id, kind, name) DO UPDATE SET spec = excluded.spec, digest = excluded.digest, \
-                   owner_id = excluded.owner_id, generation = resources.generation + 1, \
-                   updated_at = excluded.updated_at, updated_by = excluded.updated_by RETURNING generation";
-        let values = values![
-            self.account_id(),
-            key.kind.slug(),
-            &key.name,
-            new_id(),
-            spec.to_stored(),
-            spec.digest(),
-            owner_id,
-            now,
-            by
-        ];
-        let mut rows = self.connection.rows(sql, values).await?;
-        rows.first_mut().map_or(Ok(0), Row::number)
+    ) -> Result<(), StoreError> {
+        let digest = spec.digest();
+        self.resources_put(&[NewResource { key, spec, digest, owner_id, by }], now).await
+    }
+
+    /// Makes resources what they shall be, each once, with what they refer to.
+    pub async fn resources_put(
+        &mut self,
+        resources: &[NewResource<'_>],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let account_id = self.account_id().to_owned();
+        let rows = resources.iter().map(|resource| resource.row(&account_id, now)).collect();
+        let prefix = "INSERT INTO resources (account_id, kind, name, id, spec, digest, owner_id, generation, \
+                      created_at, updated_at, updated_by) VALUES";
+        let suffix = "ON CONFLICT (account_id, kind, name) DO UPDATE SET spec = excluded.spec, \
+                      digest = excluded.digest, owner_id = excluded.owner_id, \
+                      generation = resources.generation + 1, updated_at = excluded.updated_at, \
+                      updated_by = excluded.updated_by";
+        self.connection.execute_many(prefix, rows, suffix).await?;
+        let changed = resources.iter().map(|resource| resource_row(&account_id, resource.key)).collect();
+        let prefix = "DELETE FROM resource_references WHERE (account_id, kind, name) IN (VALUES";
+        self.connection.execute_many(prefix, changed, ")").await?;
+        let rows = resources.iter().flat_map(|resource| resource.reference_rows(&account_id)).collect();
+        let prefix = "INSERT INTO resource_references (account_id, kind, name, to_kind, to_name) VALUES";
+        self.connection.execute_many(prefix, rows, "").await?;
+        Ok(())
     }
 
     /// Ends a resource. False if there is none.
     pub async fn resource_remove(&mut self, key: &ResourceKey) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM resources WHERE account_id = $1 AND kind = $2 AND name = $3";
-        let values = values![self.account_id(), key.kind.slug(), &key.name];
-        Ok(self.connection.execute(sql, values).await? == 1)
+        Ok(self.resources_remove(&[key]).await? == 1)
+    }
+
+    /// Ends resources, and says how many there were.
+    pub async fn resources_remove(&mut self, keys: &[&ResourceKey]) -> Result<u64, StoreError> {
+        let account_id = self.account_id().to_owned();
+        let rows = keys.iter().map(|key| resource_row(&account_id, key)).collect();
+        let prefix = "DELETE FROM resources WHERE (account_id, kind, name) IN (VALUES";
+        self.connection.execute_many(prefix, rows, ")").await
     }
 
     /// Gives a repository's resources to nobody.

@@ -144,6 +144,12 @@ const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_k
                        commit_subject, movement, diff, diff_count, remaining, skipped, problems, error_code, \
                        error_message, error_help, drift_after_apply, created_at, started_at, completed_at, applied_at";
 
+/// The same without what was found, which can be long; how many were not offered is still told.
+const HEAD: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
+                    confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
+                    commit_subject, movement, '{}', diff_count, remaining, skipped, '[]', error_code, \
+                    error_message, error_help, NULL, created_at, started_at, completed_at, applied_at";
+
 fn read_run(row: &mut Row) -> Result<Run, StoreError> {
     Ok(Run {
         id: row.text()?,
@@ -226,7 +232,14 @@ impl Reading {
         rows.first_mut().map(read_run).transpose()
     }
 
-    /// Runs of an account, newest first, before an id; of one repository if given.
+    /// A run of an account without its diff, its problems and its drift.
+    pub async fn run_head(&mut self, account_id: &str, id: &str) -> Result<Option<Run>, StoreError> {
+        let sql = format!("SELECT {HEAD} FROM sync_runs WHERE id = $1 AND account_id = $2");
+        let mut rows = self.connection.rows_built(sql, values![id, account_id]).await?;
+        rows.first_mut().map(read_run).transpose()
+    }
+
+    /// Runs of an account, newest first, before an id; of one repository if given. Without diffs, problems and drift.
     pub async fn runs(
         &mut self,
         account_id: &str,
@@ -234,7 +247,7 @@ impl Reading {
         before: Option<&str>,
         limit: usize,
     ) -> Result<Vec<Run>, StoreError> {
-        let mut sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE account_id = $1");
+        let mut sql = format!("SELECT {HEAD} FROM sync_runs WHERE account_id = $1");
         let mut values = values![account_id];
         if let Some(repository) = repository_id {
             values.extend(values![repository]);

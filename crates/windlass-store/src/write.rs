@@ -45,13 +45,6 @@ pub struct AccountWriting {
     entries: Vec<AuditEntry>,
 }
 
-/// A place in a transaction to go back to.
-#[derive(Debug)]
-pub struct Mark {
-    events: usize,
-    entries: usize,
-}
-
 impl Deref for AccountWriting {
     type Target = Writing;
 
@@ -107,25 +100,6 @@ impl AccountWriting {
     /// Enters something into the audit log with the rest of the transaction.
     pub fn audit(&mut self, entry: AuditEntry) {
         self.entries.push(entry);
-    }
-
-    /// Marks a place to go back to.
-    pub async fn mark(&mut self) -> Result<Mark, StoreError> {
-        self.connection.command("SAVEPOINT mark").await?;
-        Ok(Mark { events: self.events.len(), entries: self.entries.len() })
-    }
-
-    /// Keeps what was done since the mark.
-    pub async fn keep(&mut self, _mark: Mark) -> Result<(), StoreError> {
-        self.connection.command("RELEASE SAVEPOINT mark").await
-    }
-
-    /// Undoes what was done since the mark, events and audit entries included.
-    pub async fn undo(&mut self, mark: Mark) -> Result<(), StoreError> {
-        self.events.truncate(mark.events);
-        self.entries.truncate(mark.entries);
-        self.connection.roll_back_to("ROLLBACK TO SAVEPOINT mark").await?;
-        self.connection.command("RELEASE SAVEPOINT mark").await
     }
 
     /// Makes it true. Returns the number of the last event, for those who watch.

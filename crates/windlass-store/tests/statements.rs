@@ -16,12 +16,15 @@ use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Address, EventFilter, EventOrder, Moved, ProposalFilter, ResourceFilter, Run, Severity, Store,
+    Address, EventFilter, EventOrder, Moved, Placed, Proposal, ProposalFilter, ResourceFilter, Run, Severity,
+    Store,
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
-const LARGE: [&str; 11] = [
+const LARGE: [&str; 13] = [
     "resources",
+    "resource_references",
+    "found",
     "desired",
     "proposals",
     "last",
@@ -35,7 +38,7 @@ const LARGE: [&str; 11] = [
 ];
 
 /// Indexes that hold only what is under way, and may be read from end to end.
-const SMALL: [&str; 2] = ["proposals_to_apply", "sync_runs_unfinished"];
+const SMALL: [&str; 3] = ["proposals_to_apply", "proposals_blocked", "sync_runs_unfinished"];
 
 static HEARD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
@@ -95,7 +98,7 @@ async fn what_runs_often_finds_its_rows_by_an_index() {
     let pool = pool.await.unwrap();
     let mut scans = Vec::new();
     for statement in heard {
-        if !["SELECT", "UPDATE", "DELETE"].iter().any(|verb| statement.starts_with(verb)) {
+        if !["SELECT", "UPDATE", "DELETE", "WITH"].iter().any(|verb| statement.starts_with(verb)) {
             continue;
         }
         let explained = format!("EXPLAIN QUERY PLAN {statement}");
@@ -180,11 +183,18 @@ async fn look_up(store: &Store) {
     reading.run_queued("r").await.unwrap();
     reading.proposal("a", "x").await.unwrap();
     reading.run_proposals("x").await.unwrap();
-    reading.run_proposal_statuses("x").await.unwrap();
-    reading.runs_of_proposal("x").await.unwrap();
+    reading.run_fates("a", "x").await.unwrap();
+    reading.runs_of_proposals(&["x", "y"]).await.unwrap();
+    reading.proposals_by_id("a", &["x", "y"]).await.unwrap();
     reading.proposals_offered("r").await.unwrap();
     reading.proposals_declined("r").await.unwrap();
-    reading.proposals_to_apply("a").await.unwrap();
+    let turn = reading.proposals_to_apply("a", None, 50).await.unwrap().first().map(Proposal::turn);
+    reading.proposals_to_apply("a", turn.as_ref(), 50).await.unwrap();
+    reading.proposals_blocked("a").await.unwrap();
+    reading.differing("a", "r").await.unwrap();
+    reading.resources_of("a", &[key(), key()]).await.unwrap();
+    reading.resource_heads_of("a", &[key(), key()]).await.unwrap();
+    reading.referrers("a", &[key(), key()]).await.unwrap();
     reading.accounts_to_apply().await.unwrap();
     reading.proposals_expired(now()).await.unwrap();
     reading.proposals_count("a").await.unwrap();
@@ -203,7 +213,7 @@ async fn write(store: &Store) {
     writing.resource_remove(&key()).await.unwrap();
     writing.resources_disown("r").await.unwrap();
     writing.wanted_settle("r").await.unwrap();
-    writing.wanted_settle_one("r", &key(), None).await.unwrap();
+    writing.wanted_settle_these(&[("r", &key(), None)]).await.unwrap();
     let moved = Moved {
         from: Status::PendingApproval,
         to: Status::Approved,
@@ -214,8 +224,10 @@ async fn write(store: &Store) {
     };
     writing.proposal_move("x", &moved).await.unwrap();
     writing.proposal_edit("x", 1, None).await.unwrap();
-    writing.proposal_place("x", 1, &[], &[]).await.unwrap();
-    writing.proposal_block("x", &[]).await.unwrap();
+    let placed = Placed { id: "x", position: 1, waits_for: Vec::new(), blocked_by: Vec::new() };
+    writing.proposals_place(&[placed]).await.unwrap();
+    writing.proposals_block(&[("x".to_owned(), Vec::new())]).await.unwrap();
+    writing.acceptances_remove(&[("r", &key())]).await.unwrap();
     writing.run_begin("x", now()).await.unwrap();
     writing.run_finish(&Run::queued("a", "r", "fleet", now())).await.unwrap();
     writing.events_forget(now(), now()).await.unwrap();

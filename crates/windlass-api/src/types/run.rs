@@ -13,7 +13,7 @@ pub struct SyncBody {
     pub confirm_mass_destroy: bool,
 }
 
-/// A sync run.
+/// A sync run. In lists without `diff`, `proposals`, actions, `problems` and `drift_after_apply`: ask for the run itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunInfo {
     /// Its id.
@@ -41,6 +41,7 @@ pub struct RunInfo {
     /// How the branch moved: `first`, `unchanged`, `fast_forward` or `rewritten`.
     pub movement: Option<String>,
     /// What differs: kind → add, update, delete → names; SD-WAN kinds under `sdwan`.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub diff: Value,
     /// How many differ.
     pub diff_count: usize,

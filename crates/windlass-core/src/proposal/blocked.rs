@@ -30,13 +30,7 @@ pub fn blockers(change: &Change, existing: &impl Existing) -> Vec<String> {
 
 /// What a spec refers to and is not there, each once.
 fn missing(name: &str, spec: &Spec, existing: &impl Existing) -> Vec<ResourceKey> {
-    let mut missing = Vec::new();
-    spec.references(name, &mut |reference| {
-        if !existing.exists(reference.kind, &reference.name) {
-            missing.push(ResourceKey::new(reference.kind, reference.name));
-        }
-    });
-    missing.sort();
-    missing.dedup();
-    missing
+    let mut targets = spec.targets(name);
+    targets.retain(|target| !existing.exists(target.kind, &target.name));
+    targets
 }

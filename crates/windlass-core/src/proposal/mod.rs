@@ -12,5 +12,5 @@ mod status;
 
 pub use blocked::{Existing, blockers};
 pub use reconcile::{Closing, Declined, Offered, Reconciled, reconcile};
-pub use run::{RunFacts, RunStatus, run_status};
+pub use run::{Fates, RunFacts, RunStatus, run_status};
 pub use status::Status;

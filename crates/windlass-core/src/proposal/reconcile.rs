@@ -115,9 +115,6 @@ pub fn reconcile(
 /// How an open proposal ends because of the new plan, if it does.
 fn closing_of(proposal: &Offered, step: Option<&Step>, live: &Live) -> Option<Closing> {
     let close = |status, reason| Some(Closing { id: proposal.id.clone(), status, reason });
-    if proposal.status == Status::Applying {
-        return None;
-    }
     match step {
         Some(step) if step.change.base == proposal.base && step.change.desired == proposal.desired => None,
         Some(step) if step.change.desired == proposal.desired => {

@@ -23,11 +23,52 @@ states! {
     }
 }
 
+/// What became of a run's proposals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fates {
+    /// It has none.
+    None,
+    /// Something can still become of at least one.
+    Open,
+    /// All are closed.
+    Closed {
+        /// How many there are.
+        all: usize,
+        /// How many were applied.
+        applied: usize,
+        /// How many were made by hand.
+        by_hand: usize,
+        /// How many failed.
+        failed: usize,
+    },
+}
+
+impl Fates {
+    /// Counts closed proposals.
+    pub fn closed(counts: &[(Status, usize)]) -> Fates {
+        let of = |wanted: Status| counts.iter().filter(|(status, _)| *status == wanted).map(|(_, n)| n).sum();
+        match counts.iter().map(|(_, count)| count).sum() {
+            0 => Fates::None,
+            all => Fates::Closed {
+                all,
+                applied: of(Status::Applied),
+                by_hand: of(Status::AppliedManually),
+                failed: of(Status::Failed),
+            },
+        }
+    }
+
+    /// Whether nothing can become of any of them, and something became of one.
+    pub const fn has_changed_live(self) -> bool {
+        matches!(self, Fates::Closed { applied, by_hand, .. } if applied + by_hand > 0)
+    }
+}
+
 /// What a run that compared has to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunFacts<'f> {
-    /// The states of its proposals.
-    pub proposals: &'f [Status],
+pub struct RunFacts {
+    /// What became of its proposals.
+    pub fates: Fates,
     /// Differences left for later runs.
     pub remaining: usize,
     /// Differences that are not offered: refused by protection, or rejected until they change.
@@ -35,31 +76,17 @@ pub struct RunFacts<'f> {
 }
 
 /// The state of a run that compared, now that its proposals are where they are.
-pub fn run_status(facts: RunFacts<'_>) -> RunStatus {
-    let RunFacts { proposals, remaining, not_offered } = facts;
-    let count = |wanted: &[Status]| proposals.iter().filter(|status| wanted.contains(status)).count();
-    let by_hand = count(&[Status::AppliedManually]);
-    let done = count(&[Status::Applied]) + by_hand;
-    let failed = count(&[Status::Failed]);
-    if proposals.is_empty() {
-        return match (remaining, not_offered) {
-            (0, 0) => RunStatus::Success,
-            (0, _) => RunStatus::DiffReady,
-            _ => RunStatus::Partial,
-        };
-    }
-    if remaining > 0 {
-        return RunStatus::Partial;
-    }
-    if proposals.iter().any(|status| status.is_open()) {
-        return RunStatus::DiffReady;
-    }
-    match (done, failed) {
-        (done, _) if done == proposals.len() && by_hand == done => RunStatus::AppliedManually,
-        (done, _) if done == proposals.len() => RunStatus::Applied,
-        (0, 0) => RunStatus::DiffReady,
-        (0, _) => RunStatus::Failed,
-        _ => RunStatus::Partial,
+pub fn run_status(facts: RunFacts) -> RunStatus {
+    let RunFacts { fates, remaining, not_offered } = facts;
+    match fates {
+        _ if remaining > 0 => RunStatus::Partial,
+        Fates::None if not_offered == 0 => RunStatus::Success,
+        Fates::None | Fates::Open => RunStatus::DiffReady,
+        Fates::Closed { all, by_hand, .. } if by_hand == all => RunStatus::AppliedManually,
+        Fates::Closed { all, applied, by_hand, .. } if applied + by_hand == all => RunStatus::Applied,
+        Fates::Closed { applied: 0, by_hand: 0, failed: 0, .. } => RunStatus::DiffReady,
+        Fates::Closed { applied: 0, by_hand: 0, .. } => RunStatus::Failed,
+        Fates::Closed { .. } => RunStatus::Partial,
     }
 }
 
@@ -68,7 +95,11 @@ mod tests {
     use super::*;
 
     fn of(proposals: &[Status], remaining: usize) -> RunStatus {
-        run_status(RunFacts { proposals, remaining, not_offered: 0 })
+        let fates = match proposals.iter().any(|status| status.is_open()) {
+            true => Fates::Open,
+            false => Fates::closed(&proposals.iter().map(|status| (*status, 1)).collect::<Vec<_>>()),
+        };
+        run_status(RunFacts { fates, remaining, not_offered: 0 })
     }
 
     #[test]

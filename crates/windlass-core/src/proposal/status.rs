@@ -9,8 +9,6 @@ states! {
         PendingApproval "pending_approval",
         /// Granted; applied as soon as nothing is in the way.
         Approved "approved",
-        /// Being applied.
-        Applying "applying",
         /// Done.
         Applied "applied",
         /// Applying it failed; nothing of it was kept.
@@ -31,22 +29,28 @@ states! {
 impl Status {
     /// Whether anything can still become of it.
     pub const fn is_open(self) -> bool {
-        matches!(self, Status::PendingApproval | Status::Approved | Status::Applying)
+        matches!(self, Status::PendingApproval | Status::Approved)
     }
 
     /// Whether this state may follow the other. Closed states are final.
     pub const fn may_follow(self, before: Status) -> bool {
         use Status::{
-            Applied, AppliedManually, Applying, Approved, Expired, Failed, PendingApproval, Rejected,
-            Superseded, Withdrawn,
+            Applied, AppliedManually, Approved, Expired, Failed, PendingApproval, Rejected, Superseded,
+            Withdrawn,
         };
         match before {
             PendingApproval => matches!(self, Approved | Rejected | Superseded | Withdrawn | Expired),
             Approved => matches!(
                 self,
-                PendingApproval | Applying | Rejected | Superseded | Withdrawn | Expired | AppliedManually
+                PendingApproval
+                    | Applied
+                    | Failed
+                    | Rejected
+                    | Superseded
+                    | Withdrawn
+                    | Expired
+                    | AppliedManually
             ),
-            Applying => matches!(self, Approved | Applied | Failed | Superseded | AppliedManually),
             Applied | Failed | Rejected | Superseded | Withdrawn | Expired | AppliedManually => false,
         }
     }
@@ -69,7 +73,7 @@ mod tests {
     #[test]
     fn nothing_is_applied_without_having_been_approved() {
         assert!(!Status::Applied.may_follow(Status::PendingApproval));
-        assert!(!Status::Applying.may_follow(Status::PendingApproval));
-        assert!(Status::Applying.may_follow(Status::Approved));
+        assert!(!Status::Failed.may_follow(Status::PendingApproval));
+        assert!(Status::Applied.may_follow(Status::Approved));
     }
 }

@@ -22,6 +22,11 @@ impl<T> ResourceMap<T> {
         self.kinds.get(&kind)?.get(name)
     }
 
+    /// What is held for this resource, to change it.
+    pub fn get_mut(&mut self, kind: Kind, name: &str) -> Option<&mut T> {
+        self.kinds.get_mut(&kind)?.get_mut(name)
+    }
+
     /// Whether anything is held for this resource.
     pub fn contains(&self, kind: Kind, name: &str) -> bool {
         self.get(kind, name).is_some()

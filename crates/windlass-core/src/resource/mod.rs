@@ -138,6 +138,17 @@ macro_rules! kinds {
                 match self { $(Spec::$kind(spec) => spec.references(name, visit)),* }
             }
 
+            /// The resources this one needs, each once, in order.
+            pub fn targets(&self, name: &str) -> Vec<ResourceKey> {
+                let mut targets = Vec::new();
+                self.references(name, &mut |reference| {
+                    targets.push(ResourceKey::new(reference.kind, reference.name));
+                });
+                targets.sort();
+                targets.dedup();
+                targets
+            }
+
             /// Calls `visit` for each path of the repository that must exist for this resource.
             pub fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
                 match self { $(Spec::$kind(spec) => spec.repository_paths(visit)),* }

@@ -1,26 +1,27 @@
 //! The apply loop: what was approved becomes live, in the order of its plan.
 //!
 //! Follows the order of the last plan and decides nothing anew: each change is made only from exactly the state it was
-//! approved against, when what it refers to is there. Each resource is a transaction within a group that is committed
-//! together; a failure undoes that resource alone. What cannot be done yet keeps the reason beside its state.
+//! approved against, when what it refers to is there. Many changes share a commit; should one of them fail, each is
+//! tried alone, and only that one is undone. What cannot be done yet keeps the reason beside its state.
 
-mod choose;
-mod make;
+mod group;
 mod settle;
+mod verdict;
 
 use std::time::Duration;
 
-use windlass_store::{Lease, StoreError};
+use windlass_store::{Lease, StoreError, Turn};
 
-pub(crate) use settle::settle_runs_of;
+pub(crate) use settle::settle_runs;
 
 use crate::clock::now;
 use crate::crash::crash_point;
 use crate::loops::{Pause, pause};
 use crate::server::Server;
+use group::Group;
 
 /// Resources of one commit: enough to make one disk flush cheap for each, few enough to let others write in between.
-const GROUP: usize = 100;
+const GROUP: usize = 500;
 
 /// Longer than a group takes.
 const LEASE: Duration = Duration::from_secs(30);
@@ -58,30 +59,44 @@ async fn apply_account(server: &Server, account_id: &str) -> Result<(), StoreErr
     let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
         return Ok(());
     };
-    let applied = apply_groups(server, account_id, &lease).await;
+    let applied = apply_all(server, account_id, &lease).await;
     server.store().lease_release(&lease).await?;
     applied
 }
 
-/// Applies group after group until nothing more can be applied.
-async fn apply_groups(server: &Server, account_id: &str, lease: &Lease) -> Result<(), StoreError> {
+/// Goes through what is approved until nothing more can be applied.
+async fn apply_all(server: &Server, account_id: &str, lease: &Lease) -> Result<(), StoreError> {
     let mut has_applied = false;
-    while !server.is_stopping() {
-        if !server.store().lease_renew(lease, now(), LEASE).await? {
-            break;
-        }
-        let chosen = choose::choose(server, account_id, GROUP, now()).await?;
-        crash_point("apply.chosen");
-        if chosen.is_empty() {
-            break;
-        }
-        crash_point("apply.marked");
-        make::make(server, account_id, &chosen).await?;
-        crash_point("apply.settled");
+    // What one change waits for may be made by a later one: of another repository, say.
+    while let Pass { has_changed: true, has_waiting } = pass(server, account_id, lease).await? {
         has_applied = true;
+        if !has_waiting {
+            break;
+        }
     }
+    crash_point("apply.settled");
     if has_applied {
         server.nudges().drift.notify_one();
     }
     settle::refresh_blocked(server, account_id).await
+}
+
+/// What going once through everything approved came to.
+#[derive(Default)]
+struct Pass {
+    has_changed: bool,
+    has_waiting: bool,
+}
+
+async fn pass(server: &Server, account_id: &str, lease: &Lease) -> Result<Pass, StoreError> {
+    let mut pass = Pass::default();
+    let mut after: Option<Turn> = None;
+    while !server.is_stopping() && server.store().lease_renew(lease, now(), LEASE).await? {
+        let group = group::apply(server, account_id, after.as_ref(), GROUP).await?;
+        let Group { last: Some(last), has_changed, has_waiting } = group else { break };
+        pass.has_changed |= has_changed;
+        pass.has_waiting |= has_waiting;
+        after = Some(last);
+    }
+    Ok(pass)
 }

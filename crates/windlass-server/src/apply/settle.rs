@@ -1,58 +1,41 @@
 //! What the fates of proposals make of their runs, and of proposals that wait.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
-use windlass_core::diff::short_document;
-use windlass_core::proposal::{RunFacts, Status, blockers, run_status};
+use windlass_core::diff::{Change, short_document};
+use windlass_core::proposal::{Fates, RunFacts, blockers, run_status};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, ProposalFilter, Reading, StoreError};
+use windlass_store::{AccountWriting, Reading, StoreError};
 
-use super::choose::{destroys_of, effective_change};
+use super::verdict::effective_change;
 use crate::drift::differences_of;
 use crate::server::Server;
 use crate::world::World;
 
 /// Brings the runs of proposals up to date; `except` is a run that is just being made.
-pub(super) async fn settle_runs(
+pub(crate) async fn settle_runs(
     writing: &mut AccountWriting,
-    proposal_ids: &[String],
+    proposal_ids: &[&str],
     except: Option<&str>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let mut runs = BTreeSet::new();
-    for id in proposal_ids {
-        runs.extend(writing.runs_of_proposal(id).await?);
-    }
+    let runs = writing.runs_of_proposals(proposal_ids).await?;
     for run_id in runs.iter().filter(|run_id| Some(run_id.as_str()) != except) {
         settle_run(writing, run_id, now).await?;
     }
     Ok(())
 }
 
-/// Brings the runs of one proposal up to date.
-pub(crate) async fn settle_runs_of(
-    writing: &mut AccountWriting,
-    proposal_id: &str,
-    except: Option<&str>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    settle_runs(writing, &[proposal_id.to_owned()], except, now).await
-}
-
 async fn settle_run(writing: &mut AccountWriting, run_id: &str, now: Timestamp) -> Result<(), StoreError> {
     let account_id = writing.account_id().to_owned();
-    let Some(run) = writing.run(&account_id, run_id).await? else { return Ok(()) };
-    let statuses = writing.run_proposal_statuses(run_id).await?;
+    let Some(run) = writing.run_head(&account_id, run_id).await? else { return Ok(()) };
+    let fates = writing.run_fates(&account_id, run_id).await?;
     let not_offered = run.skipped.as_array().map_or(0, Vec::len);
-    let status = run_status(RunFacts { proposals: &statuses, remaining: run.remaining, not_offered });
-    let is_over = !statuses.iter().any(|status| status.is_open());
-    let has_applied =
-        statuses.iter().any(|status| matches!(status, Status::Applied | Status::AppliedManually));
-    let drift = match is_over && has_applied {
+    let status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
+    let drift = match fates.has_changed_live() {
         true => Some(drift_document(writing, &account_id, &run.repository_id).await?),
         false => None,
     };
+    let is_over = fates != Fates::Open;
     let applied_at = is_over.then(|| run.applied_at.unwrap_or(now));
     writing.run_settle(run_id, status, drift.as_ref(), applied_at).await?;
     if run.status != status {
@@ -86,26 +69,21 @@ pub(super) async fn refresh_blocked(server: &Server, account_id: &str) -> Result
         return Ok(());
     }
     let mut writing = server.store().write_account(account_id).await?;
-    for (id, reasons) in changed_blocks(&mut writing, account_id).await? {
-        writing.proposal_block(&id, &reasons).await?;
-    }
+    let changed = changed_blocks(&mut writing, account_id).await?;
+    writing.proposals_block(&changed).await?;
     server.commit(writing).await
 }
 
-/// Undecided proposals that wait for something else than they were told. What is approved is told when it is chosen.
+/// Undecided proposals that wait for something else than they were told. What is approved is told when its turn comes.
 async fn changed_blocks(
     reading: &mut Reading,
     account_id: &str,
 ) -> Result<Vec<(String, Vec<String>)>, StoreError> {
-    let filter = ProposalFilter { statuses: vec![Status::PendingApproval], ..ProposalFilter::default() };
-    let mut waiting = reading.proposals(account_id, &filter, None, i32::MAX as usize).await?;
-    waiting.retain(|proposal| !proposal.blocked_by.is_empty());
-    if waiting.is_empty() {
-        return Ok(Vec::new());
-    }
-    let world = World::load(reading, account_id, destroys_of(&waiting)).await?;
-    let now_blocked = waiting.into_iter().filter_map(|proposal| {
-        let reasons = blockers(&effective_change(&proposal), &world);
+    let waiting = reading.proposals_blocked(account_id).await?;
+    let changes: Vec<Change> = waiting.iter().map(effective_change).collect();
+    let world = World::around(reading, account_id, &changes).await?;
+    let now_blocked = waiting.into_iter().zip(&changes).filter_map(|(proposal, change)| {
+        let reasons = blockers(change, &world);
         (reasons != proposal.blocked_by).then_some((proposal.id, reasons))
     });
     Ok(now_blocked.collect())

@@ -13,7 +13,7 @@ use windlass_core::diff::short_document;
 use windlass_core::drift::{Difference, Origin};
 use windlass_core::manifest::Context;
 use windlass_core::proposal::Status;
-use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use windlass_core::secret::HIDDEN;
 use windlass_core::time::Timestamp;
 use windlass_source::{Author, Branch, CommitId, Mirror, NewFile, Push};
@@ -42,11 +42,11 @@ async fn report_of(
 ) -> Result<DriftReport, HttpError> {
     let found = differences_of(reading, &who.account_id, &repository.id).await?;
     let filter = ProposalFilter {
-        statuses: vec![Status::PendingApproval, Status::Approved, Status::Applying],
+        statuses: vec![Status::PendingApproval, Status::Approved],
         repository_id: Some(repository.id.clone()),
         ..ProposalFilter::default()
     };
-    let open: Vec<(ResourceKey, String)> = reading
+    let mut open: ResourceMap<String> = reading
         .proposals(&who.account_id, &filter, None, i32::MAX as usize)
         .await?
         .into_iter()
@@ -55,7 +55,7 @@ async fn report_of(
     let (mut drifted, mut pending, mut settled) = (Vec::new(), Vec::new(), Vec::new());
     for difference in &found.differences {
         let mut item = item_of(reading, who, repository, difference).await?;
-        item.proposal_id = open.iter().find(|(key, _)| *key == difference.key).map(|(_, id)| id.clone());
+        item.proposal_id = open.remove(difference.key.kind, &difference.key.name);
         item.acceptance = found.acceptance(difference).map(acceptance_info);
         match (item.acceptance.is_some(), difference.origin) {
             (true, _) => settled.push(item),

@@ -1,5 +1,6 @@
 //! Proposals and decisions about them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::extract::{Path, State};
@@ -19,7 +20,7 @@ use super::proposal_info::{Around, info};
 use super::request::{Answer, Body, IfMatch, Query, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
-use crate::decide;
+use crate::decide::{self, Rejection, Reviewed};
 use crate::gatekeeper::Gatekeeper;
 use crate::server::Server;
 
@@ -101,21 +102,25 @@ pub(super) async fn list(
     let meta = cut(&mut found, limit, |proposal| proposal.id.clone());
     let (account, repositories) = surroundings(&mut reading, &who).await?;
     let gatekeeper = Gatekeeper::of(&account);
-    let mut proposals = Vec::with_capacity(found.len());
-    for proposal in &found {
-        let approvals = match proposal.status.is_open() {
-            true => reading.approvals(&proposal.id).await?,
-            false => Vec::new(),
-        };
-        let around = Around {
-            gatekeeper: &gatekeeper,
-            repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
-            approvals: &approvals,
-            person: &who.email,
-            now: now(),
-        };
-        proposals.push(info(proposal, &around));
-    }
+    let open: Vec<&str> = found
+        .iter()
+        .filter(|proposal| proposal.status.is_open())
+        .map(|proposal| proposal.id.as_str())
+        .collect();
+    let approvals = reading.approvals_of(&open).await?;
+    let proposals = found
+        .iter()
+        .map(|proposal| {
+            let around = Around {
+                gatekeeper: &gatekeeper,
+                repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
+                approvals: approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default(),
+                person: &who.email,
+                now: now(),
+            };
+            info(proposal, &around)
+        })
+        .collect();
     ok(&ProposalList { proposals, meta })
 }
 
@@ -144,7 +149,8 @@ pub(super) async fn approve(
     Path(id): Path<String>,
     Body(body): Body<ApproveBody>,
 ) -> Answer {
-    decide::approve(&server, &who, &id, body.digest.as_deref(), body.reason.as_deref()).await?;
+    let reviewed = Reviewed { id: &id, digest: body.digest.as_deref() };
+    decide::approve(&server, &who, reviewed, body.reason.as_deref()).await?;
     shown(&server, &who, &id).await
 }
 
@@ -154,7 +160,8 @@ pub(super) async fn reject(
     Path(id): Path<String>,
     Body(body): Body<RejectBody>,
 ) -> Answer {
-    decide::reject(&server, &who, &id, body.reason.as_deref(), body.until_change).await?;
+    let rejection = Rejection { reason: body.reason.as_deref(), until_change: body.until_change };
+    decide::reject(&server, &who, &id, rejection).await?;
     shown(&server, &who, &id).await
 }
 
@@ -191,27 +198,43 @@ pub(super) async fn batch(
             "send several",
         ));
     }
-    let mut results = Vec::with_capacity(ids.len());
-    for id in ids {
-        let decided = match body.decision {
-            BatchDecision::Approve => {
-                let digest = body.digests.get(&id).map(String::as_str);
-                decide::approve(&server, &who, &id, digest, body.reason.as_deref()).await
-            }
-            BatchDecision::Reject => {
-                decide::reject(&server, &who, &id, body.reason.as_deref(), body.until_change).await
-            }
-        };
-        let error = decided.err().map(|error| HttpError::from(error).into_body());
-        let proposal = server.store().read().await?.proposal(&who.account_id, &id).await?;
-        results.push(BatchItem {
+    let reason = body.reason.as_deref();
+    let decided = match body.decision {
+        BatchDecision::Approve => {
+            let reviewed: Vec<Reviewed<'_>> = ids
+                .iter()
+                .map(|id| Reviewed { id, digest: body.digests.get(id).map(String::as_str) })
+                .collect();
+            decide::approve_all(&server, &who, &reviewed, reason).await?
+        }
+        BatchDecision::Reject => {
+            let rejection = Rejection { reason, until_change: body.until_change };
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            decide::reject_all(&server, &who, &ids, rejection).await?
+        }
+    };
+    let statuses = statuses_of(&server, &who, &ids).await?;
+    let results: Vec<BatchItem> = ids
+        .into_iter()
+        .zip(decided)
+        .map(|(id, decided)| BatchItem {
+            status: statuses.get(&id).map(|status| status.slug().to_owned()),
+            error: decided.err().map(|error| HttpError::from(error).into_body()),
             id,
-            status: proposal.map(|proposal| proposal.status.slug().to_owned()),
-            error,
-        });
-    }
+        })
+        .collect();
     let refused = results.iter().filter(|item| item.error.is_some()).count();
     ok(&BatchResult { done: results.len() - refused, refused, results })
+}
+
+async fn statuses_of(
+    server: &Server,
+    who: &Identity,
+    ids: &[String],
+) -> Result<BTreeMap<String, Status>, HttpError> {
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let proposals = server.store().read().await?.proposals_by_id(&who.account_id, &ids).await?;
+    Ok(proposals.into_iter().map(|proposal| (proposal.id, proposal.status)).collect())
 }
 
 async fn open_of_run(server: &Server, who: &Identity, run_id: &str) -> Result<Vec<String>, HttpError> {

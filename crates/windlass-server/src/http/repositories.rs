@@ -6,19 +6,18 @@ use windlass_api::types::{
     CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryList, RepositoryTest,
 };
 use windlass_source::{CheckResult, test_remote};
-use windlass_store::{
-    AccountWriting, Actor, Moved, ProposalFilter, Reading, Repository, RunError, Severity, Trigger,
-};
+use windlass_store::{AccountWriting, ProposalFilter, Reading, Repository, RunError, Severity, Trigger};
 
 use super::error::HttpError;
 use super::repository_fields::{change_repository, info, new_repository};
 use super::request::{Answer, Body, IfMatch, created, done, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::ending::{Ending, end_all};
 use crate::regate::regate;
 use crate::server::Server;
 use crate::sync::{FetchPlan, SyncRequest, load_credential, queue_run};
-use crate::{apply, tell};
+use crate::tell;
 
 fn answer(repository: &Repository) -> RepositoryEnvelope {
     RepositoryEnvelope { gitops_repository: info(repository) }
@@ -163,36 +162,12 @@ async fn withdraw_all(
         repository_id: Some(repository.id.clone()),
         ..ProposalFilter::default()
     };
-    for proposal in writing.proposals(&who.account_id, &filter, None, i32::MAX as usize).await? {
-        let moved = Moved {
-            from: proposal.status,
-            to: Status::Withdrawn,
-            reason: Some(reason),
-            decided_by: None,
-            until_change: false,
-            at: now,
-        };
-        if writing.proposal_move(&proposal.id, &moved).await? {
-            let event = tell::proposal_event(
-                &proposal,
-                &proposal.run_id,
-                Status::Withdrawn,
-                &who.email,
-                Some(reason),
-                now,
-            );
-            writing.event(event);
-            let target = ("proposal", proposal.id.as_str());
-            writing.audit(tell::entry(
-                &Actor::windlass(),
-                "proposal.withdraw",
-                target,
-                json!({"reason": reason}),
-                now,
-            ));
-            apply::settle_runs_of(writing, &proposal.id, None, now).await?;
-        }
-    }
+    let open = writing.proposals(&who.account_id, &filter, None, i32::MAX as usize).await?;
+    let endings: Vec<Ending<'_>> = open
+        .iter()
+        .map(|proposal| Ending { by: &who.email, ..Ending::new(proposal, Status::Withdrawn, Some(reason)) })
+        .collect();
+    end_all(writing, &endings, None, now).await?;
     Ok(())
 }
 

@@ -25,7 +25,7 @@ use crate::clock::now;
 use crate::payload::{name_of, put_back_hidden, spec_value, unwrap};
 use crate::server::Server;
 use crate::tell::ResourceChange;
-use crate::world::{Destroys, Names, World, owner_of, repository_names};
+use crate::world::{Names, World, owner_of, repository_names};
 
 #[derive(Deserialize)]
 pub(super) struct ListQuery {
@@ -342,7 +342,7 @@ async fn put(
         desired: Some(spec.digest()),
         after: Some(std::sync::Arc::new(spec)),
     };
-    let world = World::load(writing, &who.account_id, Destroys::None).await?;
+    let world = World::around(writing, &who.account_id, std::slice::from_ref(&change)).await?;
     let missing = blockers(&change, &world);
     if !missing.is_empty() {
         let help = "make what it refers to first";
@@ -400,7 +400,15 @@ pub(super) async fn remove(
         let message = format!("{} has `protect: true`", before.key);
         return Err(HttpError::conflict("protected", message, "take the protection away first"));
     }
-    let world = World::load(&mut writing, &who.account_id, Destroys::Some).await?;
+    let change = Change {
+        key: before.key.clone(),
+        cause: Cause::Removed,
+        base: Some(before.digest),
+        before: Some(std::sync::Arc::clone(&before.spec)),
+        after: None,
+        desired: None,
+    };
+    let world = World::around(&mut writing, &who.account_id, std::slice::from_ref(&change)).await?;
     let referrers = world.referrers(&before.key);
     if let Some(first) = referrers.first() {
         let more =
@@ -408,14 +416,6 @@ pub(super) async fn remove(
         let message = format!("{first}{more} still refers to it");
         return Err(HttpError::conflict("referenced", message, "change or delete those first"));
     }
-    let change = Change {
-        key: before.key.clone(),
-        cause: Cause::Removed,
-        base: Some(before.digest),
-        before: Some(before.spec),
-        after: None,
-        desired: None,
-    };
     writing.resource_remove(&before.key).await?;
     tell(&mut writing, &who, &change, before.owner_id, now());
     server.commit(writing).await?;

@@ -75,8 +75,9 @@ async fn wait_for(server: &Server, who: &Identity, run_id: &str, seconds: u64) -
     loop {
         writes.borrow_and_update();
         let mut reading = server.store().read_snapshot().await?;
-        let run = reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
+        let run = reading.run_head(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
         if run.status != RunStatus::InProgress || tokio::time::Instant::now() >= deadline {
+            let run = reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
             return Ok(info(&mut reading, run, Detail::Whole).await?);
         }
         drop(reading);
@@ -146,9 +147,9 @@ pub(super) async fn show(
 /// How much of a run to tell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// With its proposals.
+    /// With its diff, its problems and its proposals.
     Whole,
-    /// Without.
+    /// Without, as in lists.
     Head,
 }
 
@@ -182,7 +183,7 @@ async fn info(reading: &mut Reading, run: Run, detail: Detail) -> Result<RunInfo
         commit_author: run.commit_author,
         commit_subject: run.commit_subject,
         movement: run.movement,
-        diff: run.diff,
+        diff: if detail == Detail::Whole { run.diff } else { Value::Null },
         diff_count: run.diff_count,
         remaining: run.remaining,
         requires_approval,

@@ -77,7 +77,7 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
             writing.event(event);
             let entry = tell::entry(&Actor::windlass(), "proposal.expire", ("proposal", &id), json!({}), now);
             writing.audit(entry);
-            apply::settle_runs_of(&mut writing, &id, None, now).await?;
+            apply::settle_runs(&mut writing, &[&id], None, now).await?;
             server.commit(writing).await?;
         }
     }

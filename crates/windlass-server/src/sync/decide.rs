@@ -15,6 +15,13 @@ pub(super) struct Decided {
     pub(super) accepted: Vec<(Change, String)>,
 }
 
+impl Decided {
+    /// Nothing differs.
+    pub(super) fn nothing(account: &str) -> Decided {
+        Decided { plan: Plan::nothing(account), accepted: Vec::new() }
+    }
+}
+
 pub(super) fn decide(
     desired: &Desired,
     live: &Live,

@@ -21,6 +21,14 @@ pub(super) struct Material {
     prefix: String,
 }
 
+/// What is known of what git says.
+pub(super) enum Known {
+    /// Its files were read just now.
+    Read(Box<Material>),
+    /// It is what was stored at the last good run: the commit has not moved since.
+    Stored,
+}
+
 /// Reads the fleet of a tree. Blocks.
 pub(crate) fn read_fleet_at(tree: &impl Tree, context: &Context) -> (Fleet, Vec<Diagnostic>) {
     let mut memo = Memo::default();
@@ -49,7 +57,7 @@ impl Material {
         material
     }
 
-    /// From what was stored at the last good run: the commit has not moved since.
+    /// From what was stored at the last good run.
     pub(super) async fn stored(
         reading: &mut Reading,
         account: &str,
@@ -65,6 +73,17 @@ impl Material {
             desired.resources.insert(wanted.key, declared);
         }
         Ok(Material { desired, problems: Vec::new(), fleet: None, files, prefix: String::new() })
+    }
+
+    /// Of a commit that has not moved and is live as it is: nothing of it has to be looked at.
+    pub(super) fn settled() -> Material {
+        Material {
+            desired: Desired::default(),
+            problems: Vec::new(),
+            fleet: None,
+            files: ResourceMap::default(),
+            prefix: String::new(),
+        }
     }
 
     pub(super) fn has_errors(&self) -> bool {

@@ -11,7 +11,7 @@ use windlass_source::{CommitInfo, Fetched, Mirror, Movement};
 use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, Stage, StoreError, Trigger};
 
 use super::fetch::{FetchPlan, run_error};
-use super::material::Material;
+use super::material::{Known, Material};
 use super::save;
 use crate::clock::now;
 use crate::crash::crash_point;
@@ -82,14 +82,13 @@ async fn finish(server: &Server, mut run: Run, lease: &Lease) -> Result<Ended, S
         save::failed(server, &mut run, None, lease, error, Vec::new()).await?;
         return Ok(Ended::Finished);
     };
-    let context = crate::world::reading_context(&mut reading, &account).await?;
     drop(reading);
     begin(server, &run).await?;
     crash_point("sync.begun");
-    match gather(server, &mut run, &account, &repository, context, lease).await? {
-        Gathered::Material(material) => {
+    match gather(server, &mut run, &account, &repository, lease).await? {
+        Gathered::Known(known) => {
             crash_point("sync.read");
-            save::compared(server, &mut run, &repository, lease, *material).await?;
+            save::compared(server, &mut run, &repository, lease, known).await?;
             Ok(Ended::Finished)
         }
         Gathered::Interrupted => Ok(Ended::Later),
@@ -114,7 +113,7 @@ async fn begin(server: &Server, run: &Run) -> Result<(), StoreError> {
 }
 
 enum Gathered {
-    Material(Box<Material>),
+    Known(Known),
     Failed(RunError, Vec<Diagnostic>),
     Interrupted,
 }
@@ -125,11 +124,10 @@ async fn gather(
     run: &mut Run,
     account: &Account,
     repository: &Repository,
-    context: Context,
     lease: &Lease,
 ) -> Result<Gathered, StoreError> {
     if run.trigger == Trigger::Revert {
-        return stored(server, run, account, repository).await;
+        return stored(server, run, repository).await;
     }
     let plan = match FetchPlan::of(repository, server) {
         Ok(plan) => plan,
@@ -154,8 +152,11 @@ async fn gather(
     }
     save::stage(server, run, Stage::Comparing).await?;
     if brought.fetched.movement == Movement::Unchanged {
-        return stored(server, run, account, repository).await;
+        return stored(server, run, repository).await;
     }
+    let mut reading = server.store().read().await?;
+    let context = crate::world::reading_context(&mut reading, account).await?;
+    drop(reading);
     Ok(read(brought, plan, context).await)
 }
 
@@ -163,13 +164,8 @@ fn signature_help() -> &'static str {
     "sign the commit with one of the repository's allowed_signers, or add the signer's public key there"
 }
 
-/// What was stored at the last good run, with the problems told then.
-async fn stored(
-    server: &Server,
-    run: &mut Run,
-    account: &Account,
-    repository: &Repository,
-) -> Result<Gathered, StoreError> {
+/// The commit that was stored at the last good run, with the problems told then.
+async fn stored(server: &Server, run: &mut Run, repository: &Repository) -> Result<Gathered, StoreError> {
     let mut reading = server.store().read().await?;
     let Some(good) = &repository.good_run_id else {
         let error = run_error("never-synced", "this repository was never read", "sync it first");
@@ -184,8 +180,7 @@ async fn stored(
             run.commit_subject = good.commit_subject;
         }
     }
-    let material = Material::stored(&mut reading, &account.name, &repository.id).await?;
-    Ok(Gathered::Material(Box::new(material)))
+    Ok(Gathered::Known(Known::Stored))
 }
 
 struct Brought {
@@ -271,7 +266,7 @@ async fn read(brought: Brought, plan: FetchPlan, context: Context) -> Gathered {
         let error = fleet_error(&material.problems);
         return Gathered::Failed(error, material.problems);
     }
-    Gathered::Material(Box::new(material))
+    Gathered::Known(Known::Read(Box::new(material)))
 }
 
 /// The first error of a fleet, and how many more there are.

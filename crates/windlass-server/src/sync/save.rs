@@ -3,21 +3,24 @@
 use serde_json::{Value, json};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
-use windlass_core::live::Owner;
+use windlass_core::live::{Live, Owner};
 use windlass_core::plan::Confirmation;
-use windlass_core::proposal::{Reconciled, RunFacts, RunStatus, Status, reconcile, run_status};
+use windlass_core::proposal::{Fates, Offered, Reconciled, RunFacts, RunStatus, reconcile, run_status};
+use windlass_core::resource::ResourceKey;
+use windlass_core::time::Timestamp;
 use windlass_source::HostKeys;
 use windlass_store::{
-    Account, AccountWriting, Lease, Moved, NewWanted, Repository, Run, RunError, Severity, Stage, StoreError,
+    Account, AccountWriting, Lease, NewWanted, Repository, Run, RunError, Severity, Stage, StoreError,
 };
 
 use super::decide::{self, Decided};
-use super::material::Material;
-use crate::clock::now;
+use super::material::{Known, Material};
+use crate::clock::{self, now};
 use crate::crash::crash_point;
+use crate::ending::{Ending, end_all};
 use crate::offer::{Offer, open_proposals};
 use crate::server::Server;
-use crate::{apply, tell, world};
+use crate::{tell, world};
 
 /// Notes where a run is.
 pub(super) async fn stage(server: &Server, run: &Run, stage: Stage) -> Result<(), StoreError> {
@@ -90,36 +93,33 @@ pub(super) async fn compared(
     run: &mut Run,
     repository: &Repository,
     lease: &Lease,
-    mut material: Material,
+    known: Known,
 ) -> Result<(), StoreError> {
     let now = now();
     let mut writing = server.store().write_account(&run.account_id).await?;
     writing.lease_check(lease).await?;
     let Some(account) = writing.account(&run.account_id).await? else { return Ok(()) };
-    let names = world::repository_names(&mut writing, &account.id).await?;
-    let live = world::load_live(&mut writing, &account.id, &material.desired, &names).await?;
-    let owner = Owner::Repository(repository.name.clone());
-    let acceptances = writing.acceptances(&repository.id).await?;
-    let confirmation =
-        if run.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing };
-    let decided = decide::decide(&material.desired, &live, &owner, &acceptances, confirmation, now);
+    let offered = writing.proposals_offered(&repository.id).await?;
+    let compared = match known {
+        Known::Read(material) => compare(&mut writing, run, repository, *material, now).await?,
+        Known::Stored => compare_stored(&mut writing, run, repository, &account, &offered, now).await?,
+    };
+    let Compared { mut material, decided, live } = compared;
     material.tell(decided.plan.problems.clone());
     if let Some(error) = decide::refusal_of(&decided.plan) {
         drop(writing);
         let problems = std::mem::take(&mut material.problems);
         return failed(server, run, Some(repository), lease, error, problems).await;
     }
-    let offered = writing.proposals_offered(&repository.id).await?;
     let declined = writing.proposals_declined(&repository.id).await?;
     let cap = server.config().max_proposals;
     let reconciled = reconcile(&decided.plan, &offered, &declined, &live, cap);
     store_desired(&mut writing, repository, &material).await?;
-    close(&mut writing, run, &reconciled, &account, now).await?;
+    close(&mut writing, run, &reconciled, now).await?;
     let offer = Offer {
         account: &account,
         repository,
         run,
-        live: &live,
         plan: &decided.plan,
         expires_at: now.after(server.config().rhythm.proposal_lifetime),
         now,
@@ -133,6 +133,49 @@ pub(super) async fn compared(
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
     Ok(())
+}
+
+/// What git says, what is live, and what to do about it.
+struct Compared {
+    material: Material,
+    decided: Decided,
+    live: Live,
+}
+
+async fn compare(
+    writing: &mut AccountWriting,
+    run: &Run,
+    repository: &Repository,
+    material: Material,
+    now: Timestamp,
+) -> Result<Compared, StoreError> {
+    let names = world::repository_names(writing, &run.account_id).await?;
+    let live = world::load_live(writing, &run.account_id, &material.desired, &names).await?;
+    let owner = Owner::Repository(repository.name.clone());
+    let acceptances = writing.acceptances(&repository.id).await?;
+    let confirmation =
+        if run.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing };
+    let decided = decide::decide(&material.desired, &live, &owner, &acceptances, confirmation, now);
+    Ok(Compared { material, decided, live })
+}
+
+/// Compares what was stored. Where nothing differs, as is usual, nothing is read but what is offered.
+async fn compare_stored(
+    writing: &mut AccountWriting,
+    run: &Run,
+    repository: &Repository,
+    account: &Account,
+    offered: &[Offered],
+    now: Timestamp,
+) -> Result<Compared, StoreError> {
+    if !writing.differing(&account.id, &repository.id).await?.is_empty() {
+        let material = Material::stored(writing, &account.name, &repository.id).await?;
+        return compare(writing, run, repository, material, now).await;
+    }
+    let names = world::repository_names(writing, &account.id).await?;
+    let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
+    let live = world::load_some(writing, &account.id, &keys, &names).await?;
+    Ok(Compared { material: Material::settled(), decided: Decided::nothing(&account.name), live })
 }
 
 async fn store_desired(
@@ -171,38 +214,19 @@ async fn close(
     writing: &mut AccountWriting,
     run: &Run,
     reconciled: &Reconciled,
-    account: &Account,
-    now: windlass_core::time::Timestamp,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
-    for closing in &reconciled.close {
-        let Some(proposal) = writing.proposal(&account.id, &closing.id).await? else { continue };
-        let moved = Moved {
-            from: proposal.status,
-            to: closing.status,
-            reason: Some(closing.reason),
-            decided_by: None,
-            until_change: false,
-            at: now,
-        };
-        if writing.proposal_move(&closing.id, &moved).await? {
-            let event = tell::proposal_event(
-                &proposal,
-                &run.id,
-                closing.status,
-                "windlass",
-                Some(closing.reason),
-                now,
-            );
-            writing.event(event);
-            let detail = json!({"run_id": run.id, "reason": closing.reason});
-            let actor = windlass_store::Actor::windlass();
-            let action =
-                if closing.status == Status::Superseded { "proposal.supersede" } else { "proposal.withdraw" };
-            writing.audit(tell::entry(&actor, action, ("proposal", &closing.id), detail, now));
-            apply::settle_runs_of(writing, &closing.id, Some(&run.id), now).await?;
-        }
-    }
-    Ok(())
+    let ids: Vec<&str> = reconciled.close.iter().map(|closing| closing.id.as_str()).collect();
+    let proposals = writing.proposals_by_id(&run.account_id, &ids).await?;
+    let endings: Vec<Ending<'_>> = proposals
+        .iter()
+        .zip(&reconciled.close)
+        .map(|(proposal, closing)| Ending {
+            run_id: &run.id,
+            ..Ending::new(proposal, closing.status, Some(closing.reason))
+        })
+        .collect();
+    end_all(writing, &endings, Some(&run.id), now).await
 }
 
 /// Ends the run itself.
@@ -213,7 +237,7 @@ async fn conclude(
     decided: &Decided,
     reconciled: &Reconciled,
     material: &Material,
-    now: windlass_core::time::Timestamp,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
     let steps = &decided.plan.steps;
     let refused = decided.plan.refusals.len();
@@ -224,10 +248,11 @@ async fn conclude(
     if material.is_fresh() {
         run.problems = json!(material.problems);
     }
-    run.completed_at = Some(now);
-    let statuses = writing.run_proposal_statuses(&run.id).await?;
+    run.completed_at = Some(clock::now());
+    let has_proposals = !(reconciled.keep.is_empty() && reconciled.open.is_empty());
+    let fates = if has_proposals { Fates::Open } else { Fates::None };
     let not_offered = refused + reconciled.held_back.len();
-    run.status = run_status(RunFacts { proposals: &statuses, remaining: run.remaining, not_offered });
+    run.status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
     if !writing.run_finish(run).await? {
         return Ok(());
     }

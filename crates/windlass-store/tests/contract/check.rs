@@ -47,6 +47,7 @@ fn planted_faults_are_found_each_by_its_name() {
             "UPDATE resources SET spec = '{\"template\":\"other\"}'",
             "every resource can be read: node edge is not what its digest says",
         ),
+        ("DELETE FROM resource_references", "what refers to what is noted as the resources say"),
         ("UPDATE desired SET digest = 'x'", "everything git wants: node edge is not what its digest says"),
         ("UPDATE audit SET target = 'x' WHERE seq = 2", "the audit log of account acme is intact: entry 2"),
         ("DELETE FROM audit WHERE account_id = ''", "the audit log of the installation is intact: entry 1"),

@@ -85,8 +85,45 @@ fn what_is_live_as_wanted_and_owned_is_settled_once() {
             .map(|wanted| wanted.key.name)
             .collect();
         assert_eq!(settled, ["same"]);
-        writing.wanted_settle_one(&fleet.id, &node_key("same"), None).await.unwrap();
+        writing.wanted_settle_these(&[(&fleet.id, &node_key("same"), None)]).await.unwrap();
         assert_eq!(writing.wanted_settle(&fleet.id).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn only_what_differs_is_told_with_both_sides() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let (fleet, twin) = (world.repository(&acme, "fleet").await, world.repository(&acme, "twin").await);
+        let (eu, us) = (node("eu"), node("us"));
+        let all = ["same", "differs", "unowned", "absent", "elsewhere", "theirs"];
+        let all: Vec<NewWanted<'_>> =
+            all.iter().map(|name| wanted(name, if *name == "differs" { &us } else { &eu }, "f")).collect();
+        replace(&world, &fleet.id, &all).await;
+        for (name, owner) in
+            [("same", Some(&fleet)), ("differs", Some(&fleet)), ("unowned", None), ("theirs", Some(&twin))]
+        {
+            world.node(&acme, name, owner.map(|owner| owner.id.as_str())).await;
+        }
+        world.node(&acme, "unwanted", Some(&fleet.id)).await;
+        world.node(&other, "elsewhere", Some(&fleet.id)).await;
+        let mut reading = world.store.read().await.unwrap();
+        let mut found = reading.differing(&acme, &fleet.id).await.unwrap();
+        found.sort_by(|a, b| a.key.cmp(&b.key));
+        let (eu, us) = (eu.digest(), us.digest());
+        let sides: Vec<_> = found
+            .iter()
+            .map(|it| (it.key.name.as_str(), it.wanted.map(|it| it.0), it.live.as_ref().map(|it| it.0)))
+            .collect();
+        let expected = [
+            ("absent", Some(eu), None),
+            ("differs", Some(us), Some(eu)),
+            ("elsewhere", Some(eu), None),
+            ("theirs", Some(eu), Some(eu)),
+            ("unowned", Some(eu), Some(eu)),
+            ("unwanted", None, Some(eu)),
+        ];
+        assert_eq!(sides, expected);
     });
 }
 
@@ -114,7 +151,7 @@ async fn replace(world: &World, repository_id: &str, all: &[NewWanted<'_>]) {
 async fn settle_one(world: &World, repository_id: &str, name: &str) {
     let mut writing = world.store.write().await.unwrap();
     let live = Some(node("eu").digest());
-    writing.wanted_settle_one(repository_id, &node_key(name), live).await.unwrap();
+    writing.wanted_settle_these(&[(repository_id, &node_key(name), live)]).await.unwrap();
     writing.commit().await.unwrap();
 }
 

@@ -99,7 +99,7 @@ fn what_is_in_one_account_is_found_there_and_nowhere_else() {
             assert_eq!(seen_from(&world, stranger, &full).await, vec![0; inside.len()], "{stranger:?}");
         }
         let mut reading = world.store.read().await.unwrap();
-        assert!(reading.proposals_to_apply(&other).await.unwrap().is_empty());
+        assert!(reading.proposals_to_apply(&other, None, 10).await.unwrap().is_empty());
         assert_eq!(reading.drifts_count(&other).await.unwrap(), 0);
     });
 }

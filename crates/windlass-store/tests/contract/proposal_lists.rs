@@ -2,7 +2,7 @@
 
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
-use windlass_store::{Moved, Proposal, ProposalFilter, Repository, Run};
+use windlass_store::{Moved, Placed, Proposal, ProposalFilter, Repository, Run};
 
 use crate::proposals::moved;
 use crate::world::{World, at, node_key, on_both};
@@ -14,7 +14,7 @@ struct Scene {
     proposals: Vec<Proposal>,
 }
 
-/// Four proposals of one run: pending, approved, applying and rejected.
+/// Four proposals of one run: pending, two approved, and rejected.
 async fn scene(world: &World) -> Scene {
     let acme = world.account("acme").await;
     let fleet = world.repository(&acme, "fleet").await;
@@ -23,7 +23,6 @@ async fn scene(world: &World) -> Scene {
     for (index, from, to) in [
         (1, Status::PendingApproval, Status::Approved),
         (2, Status::PendingApproval, Status::Approved),
-        (2, Status::Approved, Status::Applying),
         (3, Status::PendingApproval, Status::Rejected),
     ] {
         step(world, &proposals[index].id, &moved(from, to)).await;
@@ -55,7 +54,7 @@ fn every_filter_finds_what_it_names_newest_first() {
             (all(), &["theirs", "gone", "100%", "aXb", "a_b"][..]),
             (
                 ProposalFilter { statuses: vec![Status::Approved, Status::Rejected], ..all() },
-                &["gone", "aXb"],
+                &["gone", "100%", "aXb"],
             ),
             (ProposalFilter { run_id: Some(other_run.id.clone()), ..all() }, &["theirs"]),
             (ProposalFilter { repository_id: Some(other.id.clone()), ..all() }, &["theirs"]),
@@ -97,29 +96,35 @@ fn what_is_open_approved_and_counted_is_what_its_state_says() {
         let scene = scene(&world).await;
         let quiet = world.account("quiet").await;
         let mut writing = world.store.write().await.unwrap();
-        writing.proposal_place(&scene.proposals[1].id, 9, &[], &[]).await.unwrap();
+        let id = scene.proposals[1].id.as_str();
+        let placed = Placed { id, position: 9, waits_for: Vec::new(), blocked_by: Vec::new() };
+        writing.proposals_place(&[placed]).await.unwrap();
         let offered = writing.proposals_offered(&scene.fleet.id).await.unwrap();
         let offered: Vec<_> = offered.iter().map(|it| (it.key.name.as_str(), it.status)).collect();
         let expected =
-            [("a_b", Status::PendingApproval), ("aXb", Status::Approved), ("100%", Status::Applying)];
+            [("a_b", Status::PendingApproval), ("aXb", Status::Approved), ("100%", Status::Approved)];
         assert_eq!(offered, expected);
-        assert_eq!(names(&writing.proposals_to_apply(&scene.acme).await.unwrap()), ["100%", "aXb"]);
+        let first = writing.proposals_to_apply(&scene.acme, None, 1).await.unwrap();
+        assert_eq!(names(&first), ["100%"]);
+        let turn = first[0].turn();
+        let rest = writing.proposals_to_apply(&scene.acme, Some(&turn), 10).await.unwrap();
+        assert_eq!(names(&rest), ["aXb"]);
         assert_eq!(writing.accounts_to_apply().await.unwrap(), std::slice::from_ref(&scene.acme));
         let mut counts = writing.proposals_count(&scene.acme).await.unwrap();
         counts.sort();
-        assert_eq!(counts, [(Status::PendingApproval, 1), (Status::Approved, 1), (Status::Applying, 1)]);
+        assert_eq!(counts, [(Status::PendingApproval, 1), (Status::Approved, 2)]);
         assert_eq!(writing.proposals_count(&quiet).await.unwrap(), []);
     });
 }
 
 #[test]
-fn what_nobody_decided_in_time_is_found_and_what_is_being_applied_is_not() {
+fn what_was_not_decided_or_applied_in_time_is_found_and_what_is_closed_is_not() {
     on_both(|world| async move {
         let scene = scene(&world).await;
         let mut reading = world.store.read().await.unwrap();
         assert_eq!(reading.proposals_expired(at(999)).await.unwrap(), []);
         let expired = reading.proposals_expired(at(1000)).await.unwrap();
-        let expected = [0, 1].map(|index| (scene.acme.clone(), scene.proposals[index].id.clone()));
+        let expected = [0, 1, 2].map(|index| (scene.acme.clone(), scene.proposals[index].id.clone()));
         assert_eq!(expired, expected);
     });
 }

@@ -1,10 +1,11 @@
 //! The life of a proposal.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use windlass_core::diff::{Cause, Change};
-use windlass_core::proposal::Status;
-use windlass_store::{Approval, Edit, Moved, Proposal, StoreError};
+use windlass_core::proposal::{Fates, Status};
+use windlass_store::{Approval, Edit, Moved, Placed, Proposal, StoreError};
 
 use crate::world::{World, at, node, node_key, on_both, proposal};
 
@@ -58,11 +59,7 @@ fn a_resource_of_a_repository_has_one_open_proposal() {
         let (run, theirs) = (world.run(&fleet).await, world.run(&other).await);
         let first = world.proposals(&run, &["edge"]).await.remove(0);
         world.proposals(&theirs, &["edge"]).await;
-        for (from, to) in [
-            (Status::PendingApproval, Status::Approved),
-            (Status::Approved, Status::Applying),
-            (Status::Applying, Status::Failed),
-        ] {
+        for (from, to) in [(Status::PendingApproval, Status::Approved), (Status::Approved, Status::Failed)] {
             let mut writing = world.store.write().await.unwrap();
             let refused = writing.proposals_add(&[proposal(&run, 1, "edge")]).await;
             assert!(matches!(refused, Err(StoreError::Taken(_))), "{from}: {refused:?}");
@@ -92,13 +89,12 @@ fn a_move_happens_from_where_it_was_said_to_and_says_what_it_did() {
         assert_eq!((found.decided_by.as_deref(), found.decided_at), (Some("ada"), Some(at(5))));
         assert_eq!(found.blocked_by.len(), 1);
 
-        assert!(writing.proposal_move(&id, &moved(Status::Approved, Status::Applying)).await.unwrap());
-        let failed = Moved { reason: Some("no"), at: at(7), ..moved(Status::Applying, Status::Failed) };
+        let failed = Moved { reason: Some("no"), at: at(7), ..moved(Status::Approved, Status::Failed) };
         assert!(writing.proposal_move(&id, &failed).await.unwrap());
         let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
         assert_eq!((found.status, found.reason.as_deref()), (Status::Failed, Some("no")));
         assert_eq!((found.decided_by.as_deref(), found.decided_at), (Some("ada"), Some(at(5))));
-        assert_eq!((found.closed_at, found.blocked_by, found.version), (Some(at(7)), Vec::new(), 4));
+        assert_eq!((found.closed_at, found.blocked_by, found.version), (Some(at(7)), Vec::new(), 3));
     });
 }
 
@@ -136,7 +132,8 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
         let id = world.proposals(&first, &["edge"]).await.remove(0).id;
         let mut writing = world.store.write().await.unwrap();
         let (waits, blocked) = (["node \"a\"".to_owned()], ["it's missing".to_owned()]);
-        writing.proposal_place(&id, 4, &waits, &blocked).await.unwrap();
+        let placed = Placed { id: &id, position: 4, waits_for: waits.to_vec(), blocked_by: blocked.to_vec() };
+        writing.proposals_place(&[placed]).await.unwrap();
         for _ in 0..2 {
             writing.run_proposals_add(&[(&second.id, &id, 4)]).await.unwrap();
         }
@@ -146,12 +143,14 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
             (4, waits.to_vec(), blocked.to_vec())
         );
         assert_eq!((found.version, found.run_id.as_str()), (1, first.id.as_str()));
-        writing.proposal_block(&id, &[]).await.unwrap();
+        writing.proposals_block(&[(id.clone(), Vec::new())]).await.unwrap();
         assert!(writing.proposal(&acme, &id).await.unwrap().unwrap().blocked_by.is_empty());
-        let mut runs = writing.runs_of_proposal(&id).await.unwrap();
-        runs.sort();
-        assert_eq!(runs, [first.id, second.id.clone()]);
-        assert_eq!(writing.run_proposal_statuses(&second.id).await.unwrap(), [Status::PendingApproval]);
+        let runs = writing.runs_of_proposals(&[&id]).await.unwrap();
+        assert_eq!(runs, BTreeSet::from([first.id, second.id.clone()]));
+        assert_eq!(writing.run_fates(&acme, &second.id).await.unwrap(), Fates::Open);
+        writing.proposal_move(&id, &moved(Status::PendingApproval, Status::Withdrawn)).await.unwrap();
+        let closed = Fates::Closed { all: 1, applied: 0, by_hand: 0, failed: 0 };
+        assert_eq!(writing.run_fates(&acme, &second.id).await.unwrap(), closed);
     });
 }
 
@@ -171,12 +170,12 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
         for approval in
             [given("b", "one", 2), given("b", "one", 9), given("a", "one", 3), given("b", "two", 1)]
         {
-            writing.approval_add(&id, &approval).await.unwrap();
+            writing.approvals_add(&[(&id, approval)]).await.unwrap();
         }
         let all = [given("b", "two", 1), given("b", "one", 2), given("a", "one", 3)];
         assert_eq!(writing.approvals(&id).await.unwrap(), all);
         assert_eq!(writing.approvals("nothing").await.unwrap(), []);
-        let refused = writing.approval_add("nothing", &given("a", "one", 1)).await;
+        let refused = writing.approvals_add(&[("nothing", given("a", "one", 1))]).await;
         assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
     });
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
-use windlass_store::{ResourceFilter, new_id};
+use windlass_store::{NewResource, ResourceFilter, new_id};
 
 use crate::world::{World, at, node, node_key, on_both, template};
 
@@ -12,9 +12,10 @@ fn a_resource_is_made_changed_and_ended() {
         let acme = world.account("acme").await;
         let key = node_key("edge-01");
         let mut writing = world.store.write_account(&acme).await.unwrap();
-        assert_eq!(writing.resource_put(&key, &node("eu"), None, "ada", at(1)).await.unwrap(), 1);
+        writing.resource_put(&key, &node("eu"), None, "ada", at(1)).await.unwrap();
         let first = writing.resource(&acme, &key).await.unwrap().unwrap();
-        assert_eq!(writing.resource_put(&key, &node("us"), Some("r"), "bob", at(2)).await.unwrap(), 2);
+        assert_eq!(first.generation, 1);
+        writing.resource_put(&key, &node("us"), Some("r"), "bob", at(2)).await.unwrap();
         let second = writing.resource_by_id(&acme, Kind::Node, &first.id).await.unwrap().unwrap();
         assert_eq!((second.digest, second.generation), (node("us").digest(), 2));
         assert_eq!((second.created_at, second.updated_at), (at(1), at(2)));
@@ -157,4 +158,71 @@ async fn fill(world: &World, account_id: &str) {
         writing.resource_put(&key, &template(), None, "ada", at(1)).await.unwrap();
     }
     writing.commit().await.unwrap();
+}
+
+fn assignment() -> Spec {
+    Spec::read(Kind::Assignment, "{}").spec.unwrap()
+}
+
+#[test]
+fn who_refers_to_what_follows_every_change() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let mut writing = world.store.write_account(&other).await.unwrap();
+        writing.resource_put(&node_key("theirs"), &node("eu"), None, "ada", at(1)).await.unwrap();
+        writing.commit().await.unwrap();
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        for name in ["a", "b"] {
+            writing.resource_put(&node_key(name), &node("eu"), None, "ada", at(1)).await.unwrap();
+        }
+        let key = ResourceKey::new(Kind::Assignment, "a:nginx");
+        writing.resource_put(&key, &assignment(), None, "ada", at(1)).await.unwrap();
+        let template = node("eu").targets("a").remove(0);
+        let targets = [template.clone(), node_key("a")];
+        let found = writing.referrers(&acme, &targets).await.unwrap();
+        let expected = [
+            (key.clone(), node_key("a")),
+            (node_key("a"), template.clone()),
+            (node_key("b"), template.clone()),
+        ];
+        assert_eq!(found.len(), 3);
+        assert!(expected.iter().all(|pair| found.contains(pair)), "{found:?}");
+
+        writing.resource_remove(&key).await.unwrap();
+        writing.resource_put(&node_key("a"), &node_of("another"), None, "ada", at(2)).await.unwrap();
+        let found = writing.referrers(&acme, &targets).await.unwrap();
+        assert_eq!(found, [(node_key("b"), template)]);
+    });
+}
+
+fn node_of(template: &str) -> Spec {
+    Spec::read(Kind::Node, &json!({"template": template}).to_string()).spec.unwrap()
+}
+
+#[test]
+fn many_are_made_found_and_ended_at_once() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let keys: Vec<ResourceKey> = (0..1_203).map(|number| node_key(&format!("edge-{number}"))).collect();
+        let spec = node("eu");
+        let digest = spec.digest();
+        let all: Vec<NewResource<'_>> = keys
+            .iter()
+            .map(|key| NewResource { key, spec: &spec, digest, owner_id: Some("r"), by: "ada" })
+            .collect();
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        writing.resources_put(&all, at(1)).await.unwrap();
+        writing.resources_put(&all[..700], at(2)).await.unwrap();
+        let some = [keys[3].clone(), node_key("nothing"), keys[1_100].clone()];
+        let found = writing.resources_of(&acme, &some).await.unwrap();
+        let mut generations: Vec<_> = found.iter().map(|it| (it.key.name.as_str(), it.generation)).collect();
+        generations.sort_unstable();
+        assert_eq!(generations, [("edge-1100", 1), ("edge-3", 2)]);
+        assert_eq!(writing.resource_heads_of(&acme, &keys).await.unwrap().len(), 1_203);
+        let gone: Vec<&ResourceKey> = keys.iter().skip(3).collect();
+        assert_eq!(writing.resources_remove(&gone).await.unwrap(), 1_200);
+        let left = writing.resource_heads_of(&acme, &keys).await.unwrap();
+        assert_eq!(left.len(), 3);
+        assert!(left.iter().all(|head| head.digest == digest && head.owner_id.as_deref() == Some("r")));
+    });
 }

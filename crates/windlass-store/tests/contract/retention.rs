@@ -72,8 +72,7 @@ fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
         for (index, from, to) in [
             (0, Status::PendingApproval, Status::Rejected),
             (1, Status::PendingApproval, Status::Approved),
-            (1, Status::Approved, Status::Applying),
-            (1, Status::Applying, Status::Failed),
+            (1, Status::Approved, Status::Failed),
             (3, Status::PendingApproval, Status::Expired),
         ] {
             let moved = Moved { at: at(10), ..moved(from, to) };
@@ -82,7 +81,7 @@ fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
         for proposal in &proposals {
             let approval =
                 Approval { approver: "ada".to_owned(), digest: "d".to_owned(), reason: None, at: at(1) };
-            writing.approval_add(&proposal.id, &approval).await.unwrap();
+            writing.approvals_add(&[(&proposal.id, approval)]).await.unwrap();
         }
         writing.run_proposals_add(&[(&named.id, &proposals[3].id, 0)]).await.unwrap();
         assert_eq!(writing.proposals_forget(at(20), at(20)).await.unwrap(), 0, "the old run names them");

@@ -1,88 +1,16 @@
 //! What is written together becomes true together, or not at all.
 
 use windlass_core::proposal::Status;
-use windlass_store::{EventFilter, EventOrder, Store, StoreError, Verified};
+use windlass_store::{EventFilter, EventOrder, Store, StoreError};
 
 use crate::proposals::moved;
-use crate::world::{World, at, entry, event, node, node_key, on_both, user};
+use crate::world::{at, entry, event, node, node_key, on_both, user};
 
 async fn told(store: &Store, account_id: &str) -> Vec<String> {
     let mut reading = store.read().await.unwrap();
     let order = EventOrder::OldestAfter(0);
     let events = reading.events(account_id, &EventFilter::default(), order, 100).await.unwrap();
     events.into_iter().map(|event| event.message).collect()
-}
-
-async fn entered(world: &World, account_id: &str) -> Vec<String> {
-    let mut reading = world.store.read().await.unwrap();
-    assert!(matches!(reading.audit_verify(account_id).await.unwrap(), Verified::Intact { .. }));
-    let entries = reading.audit(account_id, None, i64::MAX, 100).await.unwrap();
-    entries.into_iter().rev().map(|entry| entry.target).collect()
-}
-
-#[test]
-fn what_was_undone_leaves_no_change_no_event_and_no_entry() {
-    on_both(|world| async move {
-        let acme = world.account("acme").await;
-        let mut writing = world.store.write_account(&acme).await.unwrap();
-        for (name, is_kept) in [("a", true), ("b", false), ("c", true), ("d", false)] {
-            let mark = writing.mark().await.unwrap();
-            writing.resource_put(&node_key(name), &node("eu"), None, "ada", at(1)).await.unwrap();
-            writing.event(event(name));
-            writing.audit(entry(name));
-            match is_kept {
-                true => writing.keep(mark).await.unwrap(),
-                false => writing.undo(mark).await.unwrap(),
-            }
-        }
-        assert_eq!(writing.commit().await.unwrap(), 2);
-        let mut reading = world.store.read().await.unwrap();
-        let live = reading.resources_all(&acme, None).await.unwrap();
-        assert_eq!(live.iter().map(|it| it.key.name.as_str()).collect::<Vec<_>>(), ["a", "c"]);
-        assert_eq!(told(&world.store, &acme).await, ["a", "c"]);
-        assert_eq!(entered(&world, &acme).await, ["a", "c"]);
-    });
-}
-
-#[test]
-fn marks_within_marks_are_undone_from_the_inside() {
-    on_both(|world| async move {
-        let acme = world.account("acme").await;
-        let mut writing = world.store.write_account(&acme).await.unwrap();
-        let outer = writing.mark().await.unwrap();
-        writing.event(event("outer"));
-        let inner = writing.mark().await.unwrap();
-        writing.event(event("inner"));
-        writing.setting_put("inner", "x").await.unwrap();
-        writing.undo(inner).await.unwrap();
-        writing.setting_put("outer", "x").await.unwrap();
-        writing.keep(outer).await.unwrap();
-        writing.commit().await.unwrap();
-        assert_eq!(told(&world.store, &acme).await, ["outer"]);
-        let mut reading = world.store.read().await.unwrap();
-        assert_eq!(reading.setting("inner").await.unwrap(), None);
-        assert_eq!(reading.setting("outer").await.unwrap().as_deref(), Some("x"));
-    });
-}
-
-#[test]
-fn a_failure_that_was_undone_does_not_spoil_the_rest() {
-    on_both(|world| async move {
-        let acme = world.account("acme").await;
-        world.user("ada@example.com").await;
-        let mut writing = world.store.write_account(&acme).await.unwrap();
-        writing.event(event("before"));
-        let mark = writing.mark().await.unwrap();
-        writing.event(event("within"));
-        let refused = writing.user_add(&user("ada@example.com")).await;
-        assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
-        writing.undo(mark).await.unwrap();
-        writing.event(event("after"));
-        writing.setting_put("after", "x").await.unwrap();
-        writing.commit().await.unwrap();
-        assert_eq!(told(&world.store, &acme).await, ["before", "after"]);
-        assert!(world.store.read().await.unwrap().setting("after").await.unwrap().is_some());
-    });
 }
 
 #[test]
@@ -96,7 +24,6 @@ fn after_a_failure_nothing_more_is_done_and_nothing_is_saved() {
             let refused = writing.user_add(&user("ada@example.com")).await;
             assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
             assert!(matches!(writing.setting_put("late", "x").await, Err(StoreError::Spoiled)));
-            assert!(matches!(writing.mark().await, Err(StoreError::Spoiled)));
             if with_event {
                 writing.event(event("lost"));
             }
@@ -115,7 +42,6 @@ fn a_dropped_transaction_leaves_nothing_and_stands_in_nobodys_way() {
         let acme = world.account("acme").await;
         for _ in 0..20 {
             let mut writing = world.store.write_account(&acme).await.unwrap();
-            let _mark = writing.mark().await.unwrap();
             writing.resource_put(&node_key("a"), &node("eu"), None, "ada", at(1)).await.unwrap();
             writing.event(event("lost"));
             drop(writing);

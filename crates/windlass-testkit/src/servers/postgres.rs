@@ -101,7 +101,7 @@ impl Postgres {
     /// A new, empty database: its URL.
     pub fn fresh_database(&self) -> String {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
-        self.ask(&format!("CREATE DATABASE {name}"));
+        self.ask(&self.url(), &format!("CREATE DATABASE {name}"));
         self.url_of(&name)
     }
 
@@ -109,9 +109,10 @@ impl Postgres {
         format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
     }
 
-    fn ask(&self, statement: &str) {
+    /// Does a statement in a database.
+    pub fn ask(&self, url: &str, statement: &str) {
         let mut psql = Command::new(self.programs.join("psql"));
-        psql.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--command", statement, &self.url()]);
+        psql.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--command", statement, url]);
         run(&mut psql).unwrap_or_else(|why| panic!("{statement}: {why}"));
     }
 }
@@ -155,7 +156,7 @@ fn start_once(programs: &Path) -> Result<Postgres, String> {
     let _ = temporary.keep();
     let mut server = Postgres { programs: programs.to_owned(), port, keeper, databases: AtomicU32::new(0) };
     server.wait_until_ready().map_err(|why| format!("{why}\n{}", text_of(&mut log)))?;
-    server.ask(&format!("CREATE ROLE {ROLE} SUPERUSER LOGIN PASSWORD '{PASSWORD}'"));
+    server.ask(&server.url(), &format!("CREATE ROLE {ROLE} SUPERUSER LOGIN PASSWORD '{PASSWORD}'"));
     Ok(server)
 }
 

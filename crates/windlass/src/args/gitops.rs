@@ -53,7 +53,7 @@ pub(crate) enum ProposalCommand {
     /// List proposals: newest run first, each run's in the order of its plan. Those that are open, unless --status asks for
     /// others.
     List {
-        /// States, separated by commas: open, pending (pending_approval), approved, applying, applied, failed, rejected,
+        /// States, separated by commas: open, pending (pending_approval), approved, applied, failed, rejected,
         /// superseded, withdrawn, expired, by-hand (applied_manually).
         #[arg(long, default_value = "open")]
         status: String,

@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(options: &ApplyOptions, remote: &Remote) -> Result<Exit, CommandError> {
     let which = Which { ids: options.ids.clone(), run: options.run.clone(), all: options.ids.is_empty() };
-    let proposals = proposal::chosen(&which, "approved,applying", remote)?;
+    let proposals = proposal::chosen(&which, "approved", remote)?;
     if proposals.is_empty() && remote.is_for_people() {
         remote.say("nothing is approved and not yet applied; `windlass status` tells what is waited for")?;
         return Ok(Exit::Fine);

@@ -98,5 +98,5 @@ fn waiting_for(run: &RunInfo, until: Until) -> Option<String> {
 
 /// Whether something can still become of a proposal.
 pub(super) fn is_open(status: &str) -> bool {
-    matches!(status, "pending_approval" | "approved" | "applying")
+    matches!(status, "pending_approval" | "approved")
 }

@@ -281,7 +281,7 @@ pub(crate) fn applied(outcomes: &[ApplyOutcome]) -> io::Result<()> {
         }
         match outcome.proposal.status.as_str() {
             "applied" | "applied_manually" => {}
-            "pending_approval" | "approved" | "applying" => {
+            "pending_approval" | "approved" => {
                 writeln!(out, "  {}", clean(&waits_for(&outcome.proposal)))?;
             }
             _ => writeln!(out, "  {}", clean(outcome.proposal.reason.as_deref().unwrap_or_default()))?,

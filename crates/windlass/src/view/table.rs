@@ -109,7 +109,7 @@ pub(crate) fn state_style(state: &str) -> Style {
             AnsiColor::Red.on_default()
         }
         "pending_approval" | "diff_ready" | "partial" | "medium" | "drifted" | "needed" | "pending"
-        | "applying" | "in_progress" | "syncing" | "running" | "differs" => AnsiColor::Yellow.on_default(),
+        | "in_progress" | "syncing" | "running" | "differs" => AnsiColor::Yellow.on_default(),
         "superseded" | "withdrawn" | "expired" | "disabled" | "low" => Style::new().dimmed(),
         _ => Style::new(),
     }

@@ -249,7 +249,7 @@ pub(crate) fn batch(decision: BatchDecision) -> BatchBody {
 }
 
 pub(crate) fn is_open(status: &str) -> bool {
-    matches!(status, "pending_approval" | "approved" | "applying")
+    matches!(status, "pending_approval" | "approved")
 }
 
 /// The HTTP status and the message of a refusal.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use windlass_api::types::{BatchBody, BatchDecision, RunInfo};
+use windlass_testkit::servers::Postgres;
 
 use crate::api::{Api, batch};
 use crate::fleet::{nodes, register, repository_with};
@@ -28,6 +29,29 @@ fn a_hundred_differences_come_in_four_batches() {
     let run = api.sync(&repository.id).unwrap();
     assert_eq!((run.status.as_str(), run.remaining, run.diff_count), ("success", 0, 0));
     assert_eq!(api.resources().unwrap().len(), 100);
+    server.stop();
+}
+
+#[test]
+fn what_the_database_refuses_fails_alone() {
+    let Some(postgres) = Postgres::shared() else { return };
+    let url = postgres.fresh_database();
+    let installation = Installation::with_database(url.clone());
+    let server = installation.serve(&[]);
+    let api = &server.api;
+    postgres.ask(&url, "ALTER TABLE resources ADD CONSTRAINT unlucky CHECK (name NOT LIKE '%07%')");
+    let work = repository_with(&nodes("web", "web", 0..12));
+    let repository = register(api, "fleet-config", &work);
+    let run = api.sync(&repository.id).unwrap();
+    api.decide(&run, BatchDecision::Approve).unwrap();
+    let run = api.settled(&run.id).unwrap();
+    assert_eq!((run.status.as_str(), run.applied_actions.len()), ("partial", 12));
+    let failed: Vec<_> = run.proposals.iter().filter(|proposal| proposal.status == "failed").collect();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert!(failed[0].name.contains("07"), "{failed:?}");
+    let reason = api.proposal(&failed[0].id).unwrap().reason.unwrap_or_default();
+    assert!(reason.contains("unlucky"), "{reason}");
+    assert_eq!(api.resources().unwrap().len(), 12);
     server.stop();
 }
 

@@ -187,7 +187,7 @@ fn killed_anywhere_the_end_is_the_same_on_postgresql() {
     let fresh = || Installation::with_database(postgres.fresh_database());
     let undisturbed = &end_after(&fresh(), None);
     let points =
-        ["sync.before_commit", "decide.committed", "apply.marked", "apply.one_written", "apply.committed"];
+        ["sync.before_commit", "decide.committed", "apply.decided", "apply.written", "apply.committed"];
     // Together, because each waits until the dead server's leases have run out.
     std::thread::scope(|scope| {
         for (point, installation) in points.map(|point| (point, fresh())) {

@@ -1,0 +1,275 @@
+//! Changes that are made in one commit: each resource with its event, its audit entry and its proposal's new state.
+
+use serde_json::json;
+use windlass_core::diff::{Action, Change};
+use windlass_core::proposal::Status;
+use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::time::Timestamp;
+use windlass_store::{Acceptance, AccountWriting, Actor, Moved, NewResource, Proposal, StoreError, Turn};
+
+use super::verdict::{Scene, Verdict};
+use crate::clock::now;
+use crate::crash::crash_point;
+use crate::ending::{Ending, end_all};
+use crate::server::Server;
+use crate::tell::ResourceChange;
+
+/// What a group came to.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// The place of its last proposal; none if there was none.
+    pub(super) last: Option<Turn>,
+    /// Whether a proposal went on.
+    pub(super) has_changed: bool,
+    /// Whether a proposal waits.
+    pub(super) has_waiting: bool,
+}
+
+/// Applies the next approved proposals after a place, so many at most.
+pub(super) async fn apply(
+    server: &Server,
+    account_id: &str,
+    after: Option<&Turn>,
+    limit: usize,
+) -> Result<Group, StoreError> {
+    match apply_together(server, account_id, after, limit).await {
+        Err(error) if !is_passing(&error) => alone(server, account_id, after, limit).await,
+        done => done,
+    }
+}
+
+/// Whether this is no resource's fault: nothing of the group is kept, and it is tried again later.
+fn is_passing(error: &StoreError) -> bool {
+    matches!(error, StoreError::DiskFull(_) | StoreError::ReadOnly(_) | StoreError::Busy(_))
+}
+
+/// Each in a commit of its own, so that only what cannot be stored fails.
+async fn alone(
+    server: &Server,
+    account_id: &str,
+    after: Option<&Turn>,
+    limit: usize,
+) -> Result<Group, StoreError> {
+    let mut whole = Group { last: after.cloned(), has_changed: false, has_waiting: false };
+    for _ in 0..limit {
+        let after = whole.last.clone();
+        let one = match apply_together(server, account_id, after.as_ref(), 1).await {
+            Err(error) if !is_passing(&error) => fail(server, account_id, after.as_ref(), &error).await?,
+            done => done?,
+        };
+        let Some(last) = one.last else { break };
+        whole.last = Some(last);
+        whole.has_changed |= one.has_changed;
+        whole.has_waiting |= one.has_waiting;
+    }
+    Ok(whole)
+}
+
+/// Ends the next proposal, which could not be applied.
+async fn fail(
+    server: &Server,
+    account_id: &str,
+    after: Option<&Turn>,
+    error: &StoreError,
+) -> Result<Group, StoreError> {
+    let mut writing = server.store().write_account(account_id).await?;
+    let group = writing.proposals_to_apply(account_id, after, 1).await?;
+    let reason = error.to_string();
+    let endings: Vec<Ending<'_>> =
+        group.iter().map(|proposal| Ending::new(proposal, Status::Failed, Some(&reason))).collect();
+    for proposal in &group {
+        tracing::error!(proposal = proposal.id, %error, "a change could not be applied");
+    }
+    end_all(&mut writing, &endings, None, now()).await?;
+    server.commit(writing).await?;
+    Ok(Group { last: group.last().map(Proposal::turn), has_changed: true, has_waiting: false })
+}
+
+/// Applies a group in one commit, or not at all.
+async fn apply_together(
+    server: &Server,
+    account_id: &str,
+    after: Option<&Turn>,
+    limit: usize,
+) -> Result<Group, StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account(account_id).await?;
+    let mut group = writing.proposals_to_apply(account_id, after, limit).await?;
+    cut_before_second(&mut group);
+    let Some(account) = writing.account(account_id).await? else {
+        return Ok(Group { last: None, has_changed: false, has_waiting: false });
+    };
+    let mut scene = Scene::load(&mut writing, &account, &group, now).await?;
+    let verdicts: Vec<(&Proposal, Verdict)> =
+        group.iter().map(|proposal| (proposal, scene.judge(proposal))).collect();
+    crash_point("apply.decided");
+    let outcome = save(&mut writing, &verdicts, now).await?;
+    crash_point("apply.before_commit");
+    match outcome.has_news {
+        true => server.commit(writing).await?,
+        false => drop(writing),
+    }
+    crash_point("apply.committed");
+    metrics::counter!("windlass_proposals_applied_total").increment(outcome.applied);
+    Ok(Group {
+        last: group.last().map(Proposal::turn),
+        has_changed: outcome.has_changed,
+        has_waiting: verdicts.iter().any(|(_, verdict)| matches!(verdict, Verdict::Wait(_))),
+    })
+}
+
+/// Ends a group before a resource comes up again: in one commit, each is changed once.
+fn cut_before_second(group: &mut Vec<Proposal>) {
+    let mut seen: ResourceMap<()> = ResourceMap::default();
+    let second = group.iter().position(|proposal| seen.insert(proposal.change.key.clone(), ()).is_some());
+    if let Some(second) = second {
+        group.truncate(second);
+    }
+}
+
+/// What was written of a group.
+struct Saved {
+    applied: u64,
+    has_changed: bool,
+    has_news: bool,
+}
+
+async fn save(
+    writing: &mut AccountWriting,
+    verdicts: &[(&Proposal, Verdict)],
+    now: Timestamp,
+) -> Result<Saved, StoreError> {
+    let mut made = Vec::new();
+    let (mut endings, mut asked_again, mut blocked) = (Vec::new(), Vec::new(), Vec::new());
+    for (proposal, verdict) in verdicts {
+        match verdict {
+            Verdict::Apply(change) => {
+                made.push(Made::new(proposal, change));
+                endings.push(Ending::new(proposal, Status::Applied, None));
+            }
+            Verdict::End(status, reason) => endings.push(Ending::new(proposal, *status, Some(reason))),
+            Verdict::AskAgain => asked_again.push((proposal.id.as_str(), ask_again(now))),
+            Verdict::Wait(reasons) if *reasons != proposal.blocked_by => {
+                blocked.push((proposal.id.clone(), reasons.clone()));
+            }
+            Verdict::Wait(_) => {}
+        }
+    }
+    let has_changed = !(endings.is_empty() && asked_again.is_empty());
+    let saved =
+        Saved { applied: made.len() as u64, has_changed, has_news: has_changed || !blocked.is_empty() };
+    make_live(writing, &made, now).await?;
+    remember_edits(writing, &made, now).await?;
+    tell_all(writing, &made, now);
+    writing.proposals_move(&asked_again).await?;
+    writing.proposals_block(&blocked).await?;
+    crash_point("apply.written");
+    end_all(writing, &endings, None, now).await?;
+    Ok(saved)
+}
+
+fn ask_again(at: Timestamp) -> Moved<'static> {
+    Moved {
+        from: Status::Approved,
+        to: Status::PendingApproval,
+        reason: None,
+        decided_by: None,
+        until_change: false,
+        at,
+    }
+}
+
+/// A change that is being made.
+struct Made<'m> {
+    proposal: &'m Proposal,
+    change: &'m Change,
+    by: String,
+}
+
+impl<'m> Made<'m> {
+    fn new(proposal: &'m Proposal, change: &'m Change) -> Made<'m> {
+        let decided_by = proposal.decided_by.as_deref().unwrap_or("windlass");
+        Made { proposal, change, by: format!("{decided_by} (proposal {})", proposal.id) }
+    }
+
+    fn place(&self) -> (&'m str, &'m ResourceKey) {
+        (&self.proposal.repository_id, &self.change.key)
+    }
+}
+
+async fn make_live(
+    writing: &mut AccountWriting,
+    made: &[Made<'_>],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut put = Vec::new();
+    let mut removed = Vec::new();
+    for Made { proposal, change, by } in made {
+        match &change.after {
+            Some(spec) => put.push(NewResource {
+                key: &change.key,
+                spec,
+                digest: change.desired.unwrap_or_else(|| spec.digest()),
+                owner_id: Some(&proposal.repository_id),
+                by,
+            }),
+            None => removed.push(&change.key),
+        }
+    }
+    writing.resources_put(&put, now).await?;
+    writing.resources_remove(&removed).await?;
+    let settled: Vec<_> = made
+        .iter()
+        .map(|made| (made.proposal.repository_id.as_str(), &made.change.key, made.change.desired))
+        .collect();
+    writing.wanted_settle_these(&settled).await
+}
+
+/// What was edited before approval is meant to differ from git, until either moves.
+async fn remember_edits(
+    writing: &mut AccountWriting,
+    made: &[Made<'_>],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let places: Vec<_> = made.iter().filter(|made| made.proposal.edit.is_none()).map(Made::place).collect();
+    writing.acceptances_remove(&places).await?;
+    for Made { proposal, .. } in made {
+        let Some(edit) = &proposal.edit else { continue };
+        if proposal.change.action() == Action::Destroy || Some(edit.digest) == proposal.change.desired {
+            continue;
+        }
+        let acceptance = Acceptance {
+            key: proposal.change.key.clone(),
+            desired: proposal.change.desired,
+            live: Some(edit.digest),
+            until: None,
+            reason: format!("edited before approval (proposal {})", proposal.id),
+            by: edit.by.clone(),
+            at: now,
+        };
+        writing.acceptance_put(&proposal.repository_id, &acceptance).await?;
+    }
+    Ok(())
+}
+
+fn tell_all(writing: &mut AccountWriting, made: &[Made<'_>], now: Timestamp) {
+    for Made { proposal, change, by } in made {
+        let actor = Actor { name: by.clone(), ..Actor::windlass() };
+        let told = ResourceChange {
+            key: &change.key,
+            action: change.action(),
+            before: change.base,
+            after: change.desired,
+            fields: json!(change.fields()),
+            repository_id: Some(proposal.repository_id.clone()),
+            run_id: Some(proposal.run_id.clone()),
+            proposal_id: Some(proposal.id.clone()),
+            actor: &actor,
+            audit_action: "proposal.apply",
+            now,
+        };
+        let (event, entry) = told.told();
+        writing.event(event);
+        writing.audit(entry);
+    }
+}

@@ -1,0 +1,103 @@
+//! What becomes of an approved proposal now. Values in, values out: it touches nothing.
+
+use windlass_core::diff::Change;
+use windlass_core::gate::Consent;
+use windlass_core::proposal::{Status, blockers};
+use windlass_core::time::Timestamp;
+use windlass_store::{Account, AccountWriting, Approvals, Proposal, Repository, StoreError};
+
+use crate::gatekeeper::Gatekeeper;
+use crate::world::World;
+
+/// What becomes of an approved proposal.
+pub(super) enum Verdict {
+    /// Its change is made.
+    Apply(Change),
+    /// It ends, and nothing is made.
+    End(Status, &'static str),
+    /// The policy asks for more than it did when this was approved.
+    AskAgain,
+    /// These are in the way.
+    Wait(Vec<String>),
+}
+
+/// What changes are made in: what exists around them, and what the gate says by now.
+pub(super) struct Scene {
+    world: World,
+    gatekeeper: Gatekeeper,
+    repositories: Vec<Repository>,
+    approvals: Approvals,
+    now: Timestamp,
+}
+
+impl Scene {
+    pub(super) async fn load(
+        writing: &mut AccountWriting,
+        account: &Account,
+        group: &[Proposal],
+        now: Timestamp,
+    ) -> Result<Scene, StoreError> {
+        let changes: Vec<Change> = group.iter().map(effective_change).collect();
+        let ids: Vec<&str> = group.iter().map(|proposal| proposal.id.as_str()).collect();
+        Ok(Scene {
+            world: World::around(writing, &account.id, &changes).await?,
+            gatekeeper: Gatekeeper::of(account),
+            repositories: writing.repositories(&account.id).await?,
+            approvals: writing.approvals_of(&ids).await?,
+            now,
+        })
+    }
+
+    /// Decides about one proposal, and goes on as if what was decided were done.
+    pub(super) fn judge(&mut self, proposal: &Proposal) -> Verdict {
+        let found = self.repositories.iter().find(|repository| repository.id == proposal.repository_id);
+        let Some(repository) = found else {
+            return Verdict::End(Status::Superseded, "its repository was removed");
+        };
+        let approvals = self.approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();
+        let judgement = self.gatekeeper.judge(proposal, Some(repository), approvals, self.now);
+        let mut reasons: Vec<String> = judgement.hold.iter().map(ToString::to_string).collect();
+        match judgement.consent {
+            Consent::Granted { .. } => {}
+            Consent::Refused { reason } => reasons.push(reason),
+            Consent::Needed { .. } => return Verdict::AskAgain,
+        }
+        if !reasons.is_empty() {
+            return Verdict::Wait(reasons);
+        }
+        let change = effective_change(proposal);
+        if let Some((status, reason)) = self.moved(proposal, &change) {
+            return Verdict::End(status, reason);
+        }
+        let reasons = blockers(&change, &self.world);
+        if !reasons.is_empty() {
+            return Verdict::Wait(reasons);
+        }
+        self.world.make(&change, Some(&proposal.repository_id));
+        Verdict::Apply(change)
+    }
+
+    /// How a proposal ends that was not approved against what is live now.
+    fn moved(&self, proposal: &Proposal, change: &Change) -> Option<(Status, &'static str)> {
+        let standing = self.world.standing(&change.key);
+        let live = standing.map(|standing| standing.digest);
+        let owner = standing.and_then(|standing| standing.owner_id.as_deref());
+        let is_ours = owner.is_none_or(|owner| owner == proposal.repository_id);
+        if live == change.base && is_ours {
+            return None;
+        }
+        let is_done = live == change.desired && (live.is_none() || owner == Some(&proposal.repository_id));
+        Some(match is_done {
+            true => (Status::AppliedManually, "someone made this change by hand"),
+            false => (Status::Superseded, "the live state moved since this was approved"),
+        })
+    }
+}
+
+/// The change as it will be made: with what someone edited, if they did.
+pub(super) fn effective_change(proposal: &Proposal) -> Change {
+    let mut change = proposal.change.clone();
+    change.after = proposal.effective().cloned();
+    change.desired = proposal.effective_digest();
+    change
+}

@@ -1,0 +1,74 @@
+//! Changing a proposal before approval.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windlass_core::diff::Action;
+use windlass_core::proposal::Status;
+use windlass_core::resource::Spec;
+use windlass_core::shape::Defaults;
+use windlass_store::{AuditEntry, Edit, Proposal};
+
+use super::{Decided, DecisionError, record_refusal};
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::payload::{put_back_hidden, spec_value};
+use crate::server::Server;
+use crate::tell;
+
+/// Changes what a pending proposal would apply; null takes that back. Approvals given before no longer count.
+pub(crate) async fn edit(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+    payload: &Value,
+    version: Option<i64>,
+) -> Decided {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let proposal = writing.proposal(&who.account_id, id).await?.ok_or(DecisionError::NotFound)?;
+    if proposal.status != Status::PendingApproval {
+        let error = DecisionError::Closed(proposal.status);
+        record_refusal(&mut writing, who, &proposal, "proposal.edit", &error, now);
+        server.commit(writing).await?;
+        return Err(error);
+    }
+    if proposal.change.action() == Action::Destroy {
+        return Err(DecisionError::Senseless("there is nothing to edit about a destroy: reject it instead"));
+    }
+    let before = proposal.effective_digest();
+    let edited = match payload {
+        Value::Null => None,
+        payload => Some(read_edit(&proposal, payload, who)?),
+    };
+    let version = version.unwrap_or(proposal.version);
+    if !writing.proposal_edit(id, version, edited.as_ref()).await? {
+        return Err(DecisionError::Outdated);
+    }
+    let after = edited.as_ref().map(|edit| edit.digest).or(proposal.change.desired);
+    let detail = json!({"resource": proposal.change.key.to_string()});
+    writing.audit(AuditEntry {
+        before,
+        after,
+        ..tell::entry(&who.actor(), "proposal.edit", ("proposal", id), detail, now)
+    });
+    let mut event =
+        tell::proposal_event(&proposal, &proposal.run_id, Status::PendingApproval, &who.email, None, now);
+    event.kind = "gitops.proposal_edited";
+    event.message = format!("edited: {}", proposal.change.key);
+    writing.event(event);
+    server.commit(writing).await?;
+    Ok(())
+}
+
+fn read_edit(proposal: &Proposal, payload: &Value, who: &Identity) -> Result<Edit, DecisionError> {
+    let key = &proposal.change.key;
+    let shown = proposal.effective().map(|spec| spec.to_json(Defaults::Fill));
+    let spec = spec_value(key.kind, &key.name, payload)
+        .and_then(|spec| put_back_hidden(key.kind, spec, shown.as_ref()))
+        .map_err(|problem| DecisionError::Unsound(vec![*problem]))?;
+    let read = Spec::read(key.kind, &spec.to_string());
+    let Some(spec) = read.spec else { return Err(DecisionError::Unsound(read.diagnostics)) };
+    let digest = spec.digest();
+    Ok(Edit { spec: Arc::new(spec), digest, by: who.email.clone() })
+}

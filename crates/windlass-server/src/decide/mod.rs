@@ -1,0 +1,80 @@
+//! Decisions people take about proposals: approve, reject, edit. The same for the API, the web app and MCP.
+//!
+//! Many decisions taken at once are one transaction, and each is taken or refused for itself.
+
+mod approve;
+mod edit;
+mod reject;
+
+use serde_json::json;
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::proposal::Status;
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, AuditEntry, Outcome, Proposal, StoreError};
+
+pub(crate) use approve::{Reviewed, approve, approve_all};
+pub(crate) use edit::edit;
+pub(crate) use reject::{Rejection, reject, reject_all};
+
+use crate::auth::Identity;
+use crate::tell;
+
+/// Why a decision was not taken.
+#[derive(Debug)]
+pub(crate) enum DecisionError {
+    /// There is no such proposal.
+    NotFound,
+    /// It is not open for this decision any more.
+    Closed(Status),
+    /// It is not what the caller reviewed.
+    Moved {
+        /// What it is now.
+        digest: String,
+    },
+    /// It was changed since the version the caller named.
+    Outdated,
+    /// The policy, or its author, does not allow it.
+    NotAllowed(String),
+    /// What it was edited to is not sound.
+    Unsound(Vec<Diagnostic>),
+    /// The request makes no sense.
+    Senseless(&'static str),
+    /// The database failed.
+    Store(StoreError),
+}
+
+impl From<StoreError> for DecisionError {
+    fn from(error: StoreError) -> DecisionError {
+        DecisionError::Store(error)
+    }
+}
+
+/// What became of a decision.
+pub(crate) type Decided = Result<(), DecisionError>;
+
+/// Enters a refusal into the audit log.
+fn record_refusal(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    proposal: &Proposal,
+    action: &'static str,
+    error: &DecisionError,
+    now: Timestamp,
+) {
+    let reason = match error {
+        DecisionError::Closed(status) => format!("it is {status}"),
+        DecisionError::Moved { .. } => "it is not what was reviewed".to_owned(),
+        DecisionError::NotAllowed(why) => why.clone(),
+        _ => "refused".to_owned(),
+    };
+    let detail = json!({"reason": reason, "resource": proposal.change.key.to_string()});
+    writing.audit(AuditEntry {
+        outcome: Outcome::Refused,
+        ..tell::entry(&who.actor(), action, ("proposal", &proposal.id), detail, now)
+    });
+}
+
+/// The only one of several.
+fn only(decided: Vec<Decided>) -> Decided {
+    decided.into_iter().next().unwrap_or(Err(DecisionError::NotFound))
+}
