@@ -10,7 +10,7 @@ use windlass_store::{
 };
 
 use crate::clock::now;
-use crate::loops::{Pause, pause};
+use crate::loops::every;
 use crate::server::Server;
 use crate::world::{owner_of, repository_names};
 
@@ -90,18 +90,8 @@ pub(crate) async fn fields_of(
 
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Server) {
-    while !server.is_stopping() {
-        let pause_for = match turn(&server).await {
-            Ok(()) => {
-                server.clear_trouble("drift");
-                server.config().rhythm.drift
-            }
-            Err(error) => server.report_trouble("drift", &error),
-        };
-        if pause(&server, &server.nudges().drift, pause_for).await == Pause::Stopping {
-            break;
-        }
-    }
+    let rhythm = server.config().rhythm.drift;
+    every(&server, "drift", &server.nudges().drift, rhythm, turn).await;
 }
 
 async fn turn(server: &Server) -> Result<(), StoreError> {

@@ -16,7 +16,7 @@ pub(crate) use settle::settle_runs;
 
 use crate::clock::now;
 use crate::crash::crash_point;
-use crate::loops::{Pause, pause};
+use crate::loops::every;
 use crate::server::Server;
 use group::Group;
 
@@ -28,18 +28,8 @@ const LEASE: Duration = Duration::from_secs(30);
 
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Server) {
-    while !server.is_stopping() {
-        let pause_for = match turn(&server).await {
-            Ok(()) => {
-                server.clear_trouble("apply");
-                server.config().rhythm.apply
-            }
-            Err(error) => server.report_trouble("apply", &error),
-        };
-        if pause(&server, &server.nudges().apply, pause_for).await == Pause::Stopping {
-            break;
-        }
-    }
+    let rhythm = server.config().rhythm.apply;
+    every(&server, "apply", &server.nudges().apply, rhythm, turn).await;
 }
 
 /// Applies what can be applied in every account.

@@ -1,16 +1,16 @@
 //! What time alone changes: proposals expire, old records are forgotten.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::json;
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, Moved, StoreError};
+use windlass_store::StoreError;
 
 use super::every;
 use crate::clock::now;
+use crate::ending::{Ending, end_all};
 use crate::server::Server;
-use crate::{apply, tell};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -49,37 +49,24 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
 
 /// Ends proposals that nobody decided, or that could not be applied, in time.
 async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
-    let expired = server.store().read().await?.proposals_expired(now).await?;
-    for (account_id, id) in expired {
+    let mut accounts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (account_id, id) in server.store().read().await?.proposals_expired(now).await? {
+        accounts.entry(account_id).or_default().push(id);
+    }
+    for (account_id, ids) in accounts {
         let mut writing = server.store().write_account(&account_id).await?;
-        let Some(proposal) = writing.proposal(&account_id, &id).await? else { continue };
-        if !Status::Expired.may_follow(proposal.status) {
-            continue;
-        }
-        let reason = why_expired(proposal.status, &proposal.blocked_by);
-        let moved = Moved {
-            from: proposal.status,
-            to: Status::Expired,
-            reason: Some(&reason),
-            decided_by: None,
-            until_change: false,
-            at: now,
-        };
-        if writing.proposal_move(&id, &moved).await? {
-            let event = tell::proposal_event(
-                &proposal,
-                &proposal.run_id,
-                Status::Expired,
-                "windlass",
-                Some(&reason),
-                now,
-            );
-            writing.event(event);
-            let entry = tell::entry(&Actor::windlass(), "proposal.expire", ("proposal", &id), json!({}), now);
-            writing.audit(entry);
-            apply::settle_runs(&mut writing, &[&id], None, now).await?;
-            server.commit(writing).await?;
-        }
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let mut late = writing.proposals_by_id(&account_id, &ids).await?;
+        late.retain(|proposal| Status::Expired.may_follow(proposal.status));
+        let reasons: Vec<String> =
+            late.iter().map(|proposal| why_expired(proposal.status, &proposal.blocked_by)).collect();
+        let endings: Vec<Ending<'_>> = late
+            .iter()
+            .zip(&reasons)
+            .map(|(proposal, reason)| Ending::new(proposal, Status::Expired, Some(reason)))
+            .collect();
+        end_all(&mut writing, &endings, None, now).await?;
+        server.commit(writing).await?;
     }
     Ok(())
 }

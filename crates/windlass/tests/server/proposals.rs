@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_api::endpoint::Operation;
 use windlass_api::noun::Noun;
-use windlass_api::types::{BatchDecision, EventInfo, ProposalEnvelope, RunProposal};
+use windlass_api::types::{BatchDecision, ProposalEnvelope, RunProposal};
 use windlass_testkit::servers::WorkTree;
 
 use crate::api::{Api, refused};
@@ -157,10 +157,10 @@ fn what_was_approved_and_could_not_be_applied_in_time_says_what_was_in_the_way()
     assert!(reason.starts_with("it was approved but could not be applied in time: "), "{reason}");
     assert!(reason.contains("a storm"), "{reason}");
     let events = api.events(0).unwrap();
-    let is_its_end = |event: &&EventInfo| {
-        event.kind == "gitops.proposal_expired" && event.payload["proposal_id"] == first.id.as_str()
-    };
-    let told = events.iter().find(is_its_end).unwrap();
+    let told = events
+        .iter()
+        .find(|event| event.kind == "gitops.proposal_expired" && event.payload["proposal_id"] == first.id)
+        .unwrap();
     assert!(told.message.ends_with(&reason), "{told:?}");
     server.stop();
 }
