@@ -14,6 +14,9 @@ use super::{Terminal, clean, count, facts, refusal, short, short_commit};
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
+/// All columns of a list fit side by side in terminals of this width.
+const ROOMY: usize = 110;
+
 /// What came of one proposal.
 pub(crate) struct ApplyOutcome {
     /// The proposal as it is now.
@@ -46,6 +49,12 @@ pub(crate) fn list(proposals: &[ProposalInfo], terminal: &Terminal) -> io::Resul
             relative(&proposal.opened_at),
             first_and_more(&proposal.blocked_by),
         ]);
+    }
+    if terminal.width < ROOMY {
+        table.leave_out_if_alike("REPOSITORY");
+    }
+    if proposals.iter().all(|proposal| proposal.blocked_by.is_empty()) {
+        table.leave_out_if_alike("WAITS FOR");
     }
     table.print(terminal, "there are no such proposals")
 }

@@ -10,20 +10,29 @@ use super::{Terminal, clean};
 
 /// A table that is being put together.
 pub(crate) struct Table {
-    header: &'static [&'static str],
+    header: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table with these column titles.
-    pub(crate) fn new(header: &'static [&'static str]) -> Table {
-        Table { header, rows: Vec::new() }
+    pub(crate) fn new(header: &[&'static str]) -> Table {
+        Table { header: header.to_vec(), rows: Vec::new() }
     }
 
     /// Adds a row. Every cell is cleaned and put on one line.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         let one_line = |cell: String| clean(&cell).split_whitespace().collect::<Vec<_>>().join(" ");
         self.rows.push(cells.into_iter().map(one_line).collect());
+    }
+
+    /// Leaves out a column that says the same in every row, to make room for the others.
+    pub(crate) fn leave_out_if_alike(&mut self, title: &str) {
+        let Some(index) = self.header.iter().position(|known| *known == title) else { return };
+        if self.rows.windows(2).all(|pair| pair[0][index] == pair[1][index]) {
+            self.header.remove(index);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(index)));
+        }
     }
 
     /// Prints it, or what to say when there is nothing in it.
@@ -48,7 +57,7 @@ impl Table {
         for row in &self.rows {
             table.add_row(row);
         }
-        for (index, (column, title)) in table.column_iter_mut().zip(self.header).enumerate() {
+        for (index, (column, title)) in table.column_iter_mut().zip(&self.header).enumerate() {
             column.set_padding((0, 2));
             // A state is one word, which is never broken.
             let states = self.rows.iter().filter(|_| STATES.contains(title)).map(|row| row[index].len());
@@ -131,6 +140,18 @@ mod tests {
                 assert!(text.contains(word), "{width}: {word} is missing in {lines:#?}");
             }
         }
+    }
+
+    #[test]
+    fn a_column_is_left_out_only_if_nothing_is_lost_by_it() {
+        let mut told = table();
+        told.leave_out_if_alike("STATUS");
+        told.leave_out_if_alike("NAME");
+        assert_eq!(told.header, ["NAME", "STATUS", "MESSAGE"]);
+        told.rows.remove(1);
+        told.leave_out_if_alike("STATUS");
+        assert_eq!(told.header, ["NAME", "MESSAGE"]);
+        assert_eq!(told.rows[0].len(), 2);
     }
 
     #[test]
