@@ -42,6 +42,7 @@ need nginx nginx-light || skip "tests over https: nginx is not installed"
 need fcgiwrap fcgiwrap || skip "tests over https: fcgiwrap is not installed"
 need openssl openssl || skip "tests over https: openssl is not installed"
 need gpg gnupg || skip "tests with OpenPGP signatures: gpg is not installed"
+need setpriv util-linux || skip "tests as another user: setpriv is not installed"
 cargo --version
 
 step "format"
