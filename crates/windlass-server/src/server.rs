@@ -31,6 +31,7 @@ struct Inner {
     store: Store,
     nudges: Nudges,
     written: watch::Sender<u64>,
+    apply_turns: watch::Sender<Turns>,
     stopping: watch::Sender<bool>,
     interrupt: AtomicBool,
     troubles: Mutex<BTreeMap<&'static str, String>>,
@@ -51,6 +52,13 @@ pub(crate) struct Nudges {
     pub(crate) housekeeping: Notify,
 }
 
+/// Turns that the apply loop took since the server began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turns {
+    pub(crate) begun: u64,
+    pub(crate) ended: u64,
+}
+
 impl Server {
     pub(crate) fn new(
         config: Config,
@@ -62,6 +70,7 @@ impl Server {
             store,
             nudges: Nudges::default(),
             written: watch::Sender::new(0),
+            apply_turns: watch::Sender::new(Turns::default()),
             stopping: watch::Sender::new(false),
             interrupt: AtomicBool::new(false),
             troubles: Mutex::default(),
@@ -113,6 +122,11 @@ impl Server {
     /// Changes each time something was written.
     pub(crate) fn watch_writes(&self) -> watch::Receiver<u64> {
         self.inner.written.subscribe()
+    }
+
+    /// Changes with each turn of the apply loop: what was approved before a turn begins has been looked at when it ends.
+    pub(crate) fn apply_turns(&self) -> &watch::Sender<Turns> {
+        &self.inner.apply_turns
     }
 
     /// Becomes true when the server is to stop.

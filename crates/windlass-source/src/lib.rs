@@ -12,9 +12,9 @@ mod remote;
 
 pub use directory::Directory;
 pub use git::{
-    Attempt, Author, Check, CheckResult, CommitId, CommitInfo, FetchError, FetchOptions, Fetched, GitError,
-    GitTree, Limits, Mirror, MirrorError, Movement, NewFile, Problem, Push, PushError, SignatureProblem,
-    SignedBy, Signers, SignersError, test_remote,
+    Author, Check, CheckResult, CommitId, CommitInfo, FetchError, FetchOptions, Fetched, GitError, GitTree,
+    Limits, Mirror, MirrorError, Movement, NewFile, Problem, Push, PushError, SignatureProblem, SignedBy,
+    Signers, SignersError, test_remote,
 };
 pub use parallel::read_ahead;
 pub use read::{FleetFiles, read_fleet};

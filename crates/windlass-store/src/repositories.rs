@@ -135,13 +135,6 @@ impl Reading {
         rows.iter_mut().map(read_repository).collect()
     }
 
-    /// When the next repository is due.
-    pub async fn repositories_next_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
-        let sql = "SELECT MIN(next_sync_at) FROM repositories WHERE enabled = 1";
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
-        Ok(rows.first_mut().map(Row::optional_moment).transpose()?.flatten())
-    }
-
     /// Account and id of every repository that was ever compared with live.
     pub async fn repositories_compared(&mut self) -> Result<Vec<(String, String)>, StoreError> {
         let sql =

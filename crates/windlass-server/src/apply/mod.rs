@@ -34,10 +34,12 @@ pub(crate) async fn run_loop(server: Server) {
 
 /// Applies what can be applied in every account.
 async fn turn(server: &Server) -> Result<(), StoreError> {
+    server.apply_turns().send_modify(|turns| turns.begun += 1);
     let accounts = server.store().read().await?.accounts_to_apply().await?;
     for account in accounts {
         apply_account(server, &account).await?;
     }
+    server.apply_turns().send_modify(|turns| turns.ended = turns.begun);
     Ok(())
 }
 

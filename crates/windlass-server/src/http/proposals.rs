@@ -299,10 +299,12 @@ pub(super) async fn apply(
 ) -> Answer {
     let seconds = query.wait.unwrap_or(10).min(LONGEST_WAIT);
     let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds);
-    let mut writes = server.watch_writes();
+    let mut turns = server.apply_turns().subscribe();
+    let before = turns.borrow().begun;
     server.nudges().apply.notify_one();
     loop {
-        writes.borrow_and_update();
+        // Only a turn that began after the nudge says what is in the way now.
+        let is_looked_at = turns.borrow_and_update().ended > before;
         let proposal = server.store().read().await?.proposal(&who.account_id, &id).await?;
         let proposal = proposal.ok_or_else(HttpError::not_found)?;
         if proposal.status == Status::PendingApproval {
@@ -313,11 +315,13 @@ pub(super) async fn apply(
                 "approve it first: nothing is applied without",
             ));
         }
-        let is_waiting = proposal.status.is_open() && proposal.blocked_by.is_empty();
-        if !is_waiting || tokio::time::Instant::now() >= deadline {
+        let is_blocked = is_looked_at && !proposal.blocked_by.is_empty();
+        let is_over = !proposal.status.is_open() || is_blocked;
+        if is_over || tokio::time::Instant::now() >= deadline {
             return shown(&server, &who, &id).await;
         }
+        // Another replica's turns are not heard here, so look now and then.
         let next = deadline.min(tokio::time::Instant::now() + Duration::from_secs(1));
-        let _ = tokio::time::timeout_at(next, writes.changed()).await;
+        let _ = tokio::time::timeout_at(next, turns.changed()).await;
     }
 }

@@ -167,20 +167,9 @@ impl Problem {
     }
 }
 
-/// Whether a mirror was being filled or brought up to date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attempt {
-    /// The mirror held nothing yet.
-    Clone,
-    /// The mirror held an earlier state.
-    Fetch,
-}
-
 /// A fetch that failed. The mirror is as it was before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchError {
-    /// Whether it was the first one.
-    pub attempt: Attempt,
     /// The address, without its user.
     pub remote: String,
     /// What was in the way.
@@ -201,11 +190,8 @@ impl FetchError {
 
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match self.attempt {
-            Attempt::Clone => "clone",
-            Attempt::Fetch => "fetch",
-        };
-        write!(f, "Failed to {verb} {}: {}", self.remote, self.problem)
+        // The words that operators search for, the first time and every time after.
+        write!(f, "Failed to clone {}: {}", self.remote, self.problem)
     }
 }
 
@@ -263,14 +249,9 @@ mod tests {
 
     #[test]
     fn errors_begin_with_the_words_operators_search_for() {
-        let mut error = FetchError {
-            attempt: Attempt::Clone,
-            remote: "https://example.com/fleet".into(),
-            problem: Problem::RepositoryMissing,
-        };
+        let error =
+            FetchError { remote: "https://example.com/fleet".into(), problem: Problem::RepositoryMissing };
         assert!(error.to_string().starts_with("Failed to clone https://example.com/fleet: "));
-        error.attempt = Attempt::Fetch;
-        assert!(error.to_string().starts_with("Failed to fetch https://example.com/fleet: "));
     }
 
     #[test]

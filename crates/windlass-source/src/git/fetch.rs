@@ -17,7 +17,7 @@ use gix::remote::{Direction, ref_map};
 
 use super::commit::CommitId;
 use super::connect::Line;
-use super::error::{Attempt, FetchError, Problem, chain, of_gix, of_io};
+use super::error::{FetchError, Problem, chain, of_gix, of_io};
 use super::limits::{Bounds, Limits, watched};
 use super::mirror::{Held, Mirror, TIP};
 use super::progress::ObjectCount;
@@ -108,13 +108,8 @@ impl Mirror {
     ///
     /// The limits hold for each conversation; a rewrite that is too large, or a damaged mirror, makes a second one.
     pub fn fetch(&self, options: &FetchOptions<'_>) -> Result<Fetched, FetchError> {
-        let held = self.held();
-        let attempt = if held.is_some() { Attempt::Fetch } else { Attempt::Clone };
-        self.fetch_since(held, options).map_err(|problem| FetchError {
-            attempt,
-            remote: options.url.to_string(),
-            problem,
-        })
+        self.fetch_since(self.held(), options)
+            .map_err(|problem| FetchError { remote: options.url.to_string(), problem })
     }
 
     fn fetch_since(&self, held: Option<Held>, options: &FetchOptions<'_>) -> Result<Fetched, Problem> {

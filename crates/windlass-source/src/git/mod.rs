@@ -23,7 +23,7 @@ mod tree;
 
 pub use check::{Check, CheckResult, test_remote};
 pub use commit::{CommitId, CommitInfo};
-pub use error::{Attempt, FetchError, Problem};
+pub use error::{FetchError, Problem};
 pub use fetch::{FetchOptions, Fetched, Movement};
 pub use limits::Limits;
 pub use mirror::{Mirror, MirrorError};

@@ -57,7 +57,7 @@ fn git_that_cannot_be_reached_fails_the_run_and_changes_nothing() {
     let run = api.sync(&id).unwrap();
     let error = run.error.unwrap();
     assert_eq!(run.status, "failed");
-    assert!(error.message.contains("Failed to fetch") && !error.help.is_empty(), "{error:?}");
+    assert!(error.message.contains("Failed to clone") && !error.help.is_empty(), "{error:?}");
     let after = api.repository(&id).unwrap();
     assert_eq!(after.last_status, "failed");
     assert_eq!(after.last_synced_revision, good.last_synced_revision);
