@@ -67,9 +67,9 @@ pub(crate) struct ServeOptions {
 /// How a server logs.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LogOptions {
-    /// What to log: error, warn, info, debug, or a filter such as `info,access=warn`.
-    #[arg(long, env = "WINDLASS_LOG", value_name = "FILTER", default_value = "info")]
-    pub(crate) log: String,
+    /// What to log: error, warn, info, debug, or a filter such as `info,access=warn`. Default: info; for the demo warn.
+    #[arg(long, env = "WINDLASS_LOG", value_name = "FILTER")]
+    pub(crate) log: Option<String>,
 
     /// How to write the log.
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]

@@ -11,7 +11,7 @@ use crate::view;
 
 /// Runs a server until it is told to stop.
 pub(crate) fn run(options: &ServeOptions) -> Result<Exit, CommandError> {
-    start_log(&options.log)?;
+    start_log(&options.log, "info")?;
     let config = config_of(options)?;
     runtime()?.block_on(async {
         let running = windlass_server::start(config).await.map_err(|error| start_error(&error))?;
@@ -28,8 +28,9 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
 }
 
 /// Logs to standard error, so that standard output stays what was asked for.
-pub(super) fn start_log(options: &LogOptions) -> Result<(), CommandError> {
-    let filter = tracing_subscriber::EnvFilter::try_new(&options.log).map_err(|error| {
+pub(super) fn start_log(options: &LogOptions, default: &str) -> Result<(), CommandError> {
+    let filter = options.log.as_deref().unwrap_or(default);
+    let filter = tracing_subscriber::EnvFilter::try_new(filter).map_err(|error| {
         CommandError::told(format!("--log: {error}"), "write a level, or a filter such as `info,access=warn`")
     })?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
