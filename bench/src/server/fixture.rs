@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -17,6 +17,9 @@ use crate::Outcome;
 /// A running server.
 pub(super) struct Fixture {
     pub(super) client: Client,
+    address: String,
+    session: String,
+    pages: reqwest::Client,
     root: TempDir,
     child: Child,
 }
@@ -50,8 +53,10 @@ impl Fixture {
                 password = Some(secret.to_owned());
             }
         }
-        let client = sign_in(&server.unwrap_or_default(), &password.unwrap_or_default()).await?;
-        Ok(Fixture { client, root, child })
+        let address = server.unwrap_or_default();
+        let session = sign_in(&address, &password.unwrap_or_default()).await?;
+        let client = Client::new(&address, Some(Redacted::new(session.clone())))?;
+        Ok(Fixture { client, address, session, pages: reqwest::Client::new(), root, child })
     }
 
     /// Registers a repository, which is synced at once, and waits for that first run.
@@ -83,6 +88,23 @@ impl Fixture {
         Err(format!("it never came to be that {what}").into())
     }
 
+    /// Asks for a page of the web app so many times: how long each took, and how many bytes the last was.
+    pub(super) async fn page(&self, path: &str, times: usize) -> Outcome<(Vec<Duration>, usize)> {
+        let (mut took, mut bytes) = (Vec::with_capacity(times), 0);
+        for _ in 0..times {
+            let begun = Instant::now();
+            let request = self.pages.get(format!("{}{path}", self.address));
+            let cookie = format!("windlass_session={}", self.session);
+            let page = request.header("cookie", cookie).send().await?.error_for_status()?.text().await?;
+            took.push(begun.elapsed());
+            if !page.contains("<main") {
+                return Err(format!("{path} is not a page").into());
+            }
+            bytes = page.len();
+        }
+        Ok((took, bytes))
+    }
+
     /// Resident memory of the server, as the kernel counts it.
     pub(super) fn resident_kib(&self) -> Outcome<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
@@ -97,16 +119,18 @@ impl Fixture {
     }
 }
 
-async fn sign_in(server: &str, once: &str) -> Outcome<Client> {
+/// Chooses a password and signs in with it. Returns the session's token.
+async fn sign_in(server: &str, once: &str) -> Outcome<String> {
     let password = format!("bench-{once}");
     let body = |password: &str| json!({"email": "admin@localhost", "password": password});
     let nobody = Client::new(server, None)?;
     let first: Value = nobody.call(Operation::Login, &[]).body(&body(once)).send().await?;
-    let token = |session: &Value| session["token"].as_str().map(|token| Redacted::new(token.to_owned()));
+    let token = |session: &Value| session["token"].as_str().unwrap_or_default().to_owned();
     let change = json!({"current_password": once, "new_password": password});
-    Client::new(server, token(&first))?.call(Operation::Password, &[]).body(&change).send_text().await?;
+    let first = Client::new(server, Some(Redacted::new(token(&first))))?;
+    first.call(Operation::Password, &[]).body(&change).send_text().await?;
     let session: Value = nobody.call(Operation::Login, &[]).body(&body(&password)).send().await?;
-    Ok(Client::new(server, token(&session))?)
+    Ok(token(&session))
 }
 
 /// A git repository.
@@ -132,6 +156,24 @@ impl Repo {
         }
         git(&self.directory, &["add", "--all"])?;
         git(&self.directory, &["commit", "--quiet", "--message=next"])
+    }
+}
+
+impl Repo {
+    /// What git itself needs for the same: the best of five shallow clones, and of five fetches with nothing new.
+    pub(super) fn by_git_alone(&self) -> Outcome<(Duration, Duration)> {
+        let url = format!("file://{}", self.directory.display());
+        let (mut cloned, mut fetched) = (Duration::MAX, Duration::MAX);
+        for _ in 0..5 {
+            let scratch = tempfile::tempdir()?;
+            let begun = Instant::now();
+            git(scratch.path(), &["clone", "--quiet", "--bare", "--depth=1", &url, "clone"])?;
+            cloned = cloned.min(begun.elapsed());
+            let begun = Instant::now();
+            git(&scratch.path().join("clone"), &["fetch", "--quiet", "--depth=1", &url, "main"])?;
+            fetched = fetched.min(begun.elapsed());
+        }
+        Ok((cloned, fetched))
     }
 }
 

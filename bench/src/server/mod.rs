@@ -19,6 +19,9 @@ use fixture::{Fixture, Repo};
 /// Proposals approved and applied at once.
 const APPLIED: usize = 1_000;
 
+/// Open proposals for the pages of reviewers.
+const OPEN: usize = 2_000;
+
 /// Resources for list pages and load.
 const LISTED: usize = 50_000;
 
@@ -72,6 +75,7 @@ pub(crate) fn measure() -> Outcome<ServerReport> {
         let mut report = ServerReport::default();
         syncs(&mut report).await?;
         applies(&mut report).await?;
+        reviews(&mut report).await?;
         lists(&mut report).await?;
         Ok(report)
     })
@@ -84,13 +88,21 @@ async fn syncs(report: &mut ServerReport) -> Outcome<()> {
     let repo = Repo::new(&fixture, "fleet")?;
     repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, Form::List, Edition::Previous)])?;
     let run = fixture.register(&repo, false).await?;
-    report.add("sync, 8,000 nodes, cold", took(&run)?, "fetch, read, compare, store 11,221, propose 25");
+    let (cloned, fetched) = repo.by_git_alone()?;
+    let cold = took(&run)?;
+    let note =
+        format!("fetch, read, compare, store 11,221, propose 25; {}", times(cold, cloned, "git clone"));
+    report.add("sync, 8,000 nodes, cold", cold, note);
     let mut unchanged = Vec::new();
     for _ in 0..15 {
         unchanged.push(took(&fixture.sync(&repo).await?)?);
     }
-    let median = format!("11,196 wait for their turn; median {:.1}", Sample::of(unchanged.clone()).median_ms);
-    report.add("sync, 8,000 nodes, nothing new in git", best(&unchanged), median);
+    let ratio = times(best(&unchanged), fetched, "git fetch");
+    let median = Sample::of(unchanged.clone()).median_ms;
+    let note = format!("11,196 wait for their turn; median {median:.1}; {ratio}");
+    report.add("sync, 8,000 nodes, nothing new in git", best(&unchanged), note);
+    report.add("git clone --depth 1, the same repository", cloned, "git alone, into an empty directory");
+    report.add("git fetch, the same repository, nothing new", fetched, "git alone");
     repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, Form::List, Edition::Current)])?;
     let run = fixture.sync(&repo).await?;
     report.add(
@@ -104,6 +116,11 @@ async fn syncs(report: &mut ServerReport) -> Outcome<()> {
 
 fn best(times: &[Duration]) -> Duration {
     times.iter().min().copied().unwrap_or_default()
+}
+
+/// A time beside that of git alone.
+fn times(ours: Duration, theirs: Duration, what: &str) -> String {
+    format!("{:.1} × {what} alone", ours.as_secs_f64() / theirs.as_secs_f64())
 }
 
 /// From the beginning to the end of a run, by the server's own clock.
@@ -136,6 +153,32 @@ async fn applies(report: &mut ServerReport) -> Outcome<()> {
     fixture.until("the run is applied", |run| run["status"] == "applied").await?;
     report.add("approve and apply 1,000", begun.elapsed(), "until the run says applied");
     fixture.stop().await
+}
+
+/// Pages of the web app that reviewers live in.
+async fn reviews(report: &mut ServerReport) -> Outcome<()> {
+    say("pages with 2,000 open proposals");
+    let fixture = Fixture::start(OPEN).await?;
+    let repo = Repo::new(&fixture, "fleet")?;
+    repo.commit(&fleet::spread(OPEN, Form::List, Edition::Current))?;
+    let run = fixture.register(&repo, false).await?;
+    let run_id = run["id"].as_str().ok_or("the run has no id")?;
+    page(report, &fixture, "page: approvals, 2,000 open", "/app/approvals").await?;
+    page(report, &fixture, "page: approvals, searched", "/app/approvals?q=7").await?;
+    page(report, &fixture, "page: the run of 2,000", &format!("/app/runs/{run_id}")).await?;
+    page(report, &fixture, "page: overview", "/app").await?;
+    fixture.stop().await
+}
+
+async fn page(report: &mut ServerReport, fixture: &Fixture, what: &'static str, path: &str) -> Outcome<()> {
+    let (took, bytes) = fixture.page(path, 50).await?;
+    let median = load::percentile(&took, 50).as_secs_f64() * 1000.0;
+    report.add(
+        what,
+        load::percentile(&took, 95),
+        format!("95th percentile of 50; median {median:.1}; {bytes} bytes"),
+    );
+    Ok(())
 }
 
 async fn lists(report: &mut ServerReport) -> Outcome<()> {
