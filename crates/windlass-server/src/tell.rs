@@ -1,10 +1,8 @@
 //! Events and audit entries, each made in one place so that they read alike.
 
 use serde_json::{Value, json};
-use windlass_core::diff::Action;
-use windlass_core::digest::Digest;
+use windlass_core::diff::{Action, Change};
 use windlass_core::proposal::Status;
-use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, AuditEntry, NewEvent, Outcome, Proposal, Repository, Run, Severity};
 
@@ -108,11 +106,7 @@ pub(crate) fn repository_event(
 /// A change of a resource.
 #[derive(Clone, Debug)]
 pub(crate) struct ResourceChange<'c> {
-    pub(crate) key: &'c ResourceKey,
-    pub(crate) action: Action,
-    pub(crate) before: Option<Digest>,
-    pub(crate) after: Option<Digest>,
-    pub(crate) fields: Value,
+    pub(crate) change: &'c Change,
     pub(crate) repository_id: Option<String>,
     pub(crate) run_id: Option<String>,
     pub(crate) proposal_id: Option<String>,
@@ -124,31 +118,34 @@ pub(crate) struct ResourceChange<'c> {
 impl ResourceChange<'_> {
     /// The event and the audit entry of the change.
     pub(crate) fn told(&self) -> (NewEvent, AuditEntry) {
-        let word = match self.action {
+        let (key, action) = (&self.change.key, self.change.action());
+        let word = match action {
             Action::Create => "created",
             Action::Update => "changed",
             Action::Destroy => "destroyed",
         };
+        let detail =
+            json!({"change": action, "fields": self.change.fields(), "proposal_id": self.proposal_id});
         let event = NewEvent {
             kind: "resource.changed",
             severity: Severity::Low,
-            resource: Some(self.key.clone()),
+            resource: Some(key.clone()),
             repository_id: self.repository_id.clone(),
             correlation_id: self.run_id.clone(),
             source: self.actor.name.clone(),
-            message: format!("{} was {word} by {}", self.key, self.actor.name),
-            payload: json!({"change": self.action, "fields": self.fields, "proposal_id": self.proposal_id}),
+            message: format!("{key} was {word} by {}", self.actor.name),
+            payload: detail.clone(),
             at: self.now,
         };
         let entry = AuditEntry {
             actor: self.actor.clone(),
             action: self.audit_action,
-            target_kind: self.key.kind.slug().to_owned(),
-            target: self.key.name.clone(),
+            target_kind: key.kind.slug().to_owned(),
+            target: key.name.clone(),
             outcome: Outcome::Done,
-            before: self.before,
-            after: self.after,
-            detail: json!({"change": self.action, "fields": self.fields, "proposal_id": self.proposal_id}),
+            before: self.change.base,
+            after: self.change.desired,
+            detail,
             at: self.now,
         };
         (event, entry)

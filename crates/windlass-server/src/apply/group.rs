@@ -1,6 +1,5 @@
 //! Changes that are made in one commit: each resource with its event, its audit entry and its proposal's new state.
 
-use serde_json::json;
 use windlass_core::diff::{Action, Change};
 use windlass_core::proposal::Status;
 use windlass_core::resource::{ResourceKey, ResourceMap};
@@ -256,11 +255,7 @@ fn tell_all(writing: &mut AccountWriting, made: &[Made<'_>], now: Timestamp) {
     for Made { proposal, change, by } in made {
         let actor = Actor { name: by.clone(), ..Actor::windlass() };
         let told = ResourceChange {
-            key: &change.key,
-            action: change.action(),
-            before: change.base,
-            after: change.desired,
-            fields: json!(change.fields()),
+            change,
             repository_id: Some(proposal.repository_id.clone()),
             run_id: Some(proposal.run_id.clone()),
             proposal_id: Some(proposal.id.clone()),

@@ -365,11 +365,7 @@ fn tell(
 ) {
     let actor = who.actor();
     let told = ResourceChange {
-        key: &change.key,
-        action: change.action(),
-        before: change.base,
-        after: change.desired,
-        fields: json!(change.fields()),
+        change,
         repository_id,
         run_id: None,
         proposal_id: None,
