@@ -101,6 +101,39 @@
     });
   });
 
+  document.addEventListener("submit", (event) => {
+    const button = event.submitter;
+    if (event.defaultPrevented || !button) return;
+    if (button.dataset.ask && !button.dataset.sure) {
+      event.preventDefault();
+      ask(button.dataset.ask, () => { button.dataset.sure = "yes"; button.form.requestSubmit(button); });
+    } else if (button.dataset.busy) {
+      button.textContent = button.dataset.busy;
+      button.setAttribute("aria-busy", "true");
+    }
+  });
+
+  // Which credential the address that is typed needs.
+  const address = one("[data-url]");
+  if (address) {
+    const shapeOf = (url) => /^https?:\/\//.test(url) ? "https" : /^ssh:\/\/|^[^/]+@[^/]+:(?!\/\/)/.test(url) ? "ssh"
+      : url.startsWith("file://") ? "file" : "";
+    const fit = () => {
+      const shape = shapeOf(address.value.trim());
+      for (const part of all("[data-shape]")) part.hidden = shape ? part.dataset.shape !== shape : part.dataset.shape === "file";
+    };
+    address.addEventListener("input", fit);
+    fit();
+  }
+  for (const button of all("[data-copy]")) {
+    if (!navigator.clipboard) continue;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      button.textContent = "Copied";
+    });
+  }
+
   // Filtering as one types. The address stays what a link to the same list would be.
   const filter = one("[data-filter]");
   let typing;

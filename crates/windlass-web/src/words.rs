@@ -17,7 +17,8 @@ pub(crate) fn ago(now: &Timestamp, at: &str) -> String {
     }
 }
 
-fn lasting(seconds: u64) -> String {
+/// A length of time.
+pub(crate) fn lasting(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
