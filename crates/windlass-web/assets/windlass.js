@@ -284,6 +284,12 @@
     if (action) { event.preventDefault(); action(); }
   });
 
+  // On a phone the entry one is at may be out of sight.
+  for (const here of all(".nav [aria-current], .tabs [aria-current]")) {
+    const list = here.parentElement;
+    list.scrollLeft = here.offsetLeft - list.offsetLeft - (list.clientWidth - here.offsetWidth) / 2;
+  }
+
   refresh();
   tick();
   if (!document.hidden) listen();

@@ -88,9 +88,23 @@ pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<
 
 /// What a state is called.
 pub(crate) fn state(slug: &str) -> String {
-    let words = slug.replace('_', " ");
-    let mut letters = words.chars();
+    sentence(&slug.replace('_', " "))
+}
+
+/// A message as the beginning of a sentence.
+pub(crate) fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// How a branch moved.
+pub(crate) fn movement(slug: &str) -> String {
+    match slug {
+        "first" => "read for the first time".to_owned(),
+        "unchanged" => "the same commit as before".to_owned(),
+        "rewritten" => "history was rewritten".to_owned(),
+        other => other.replace('_', "-"),
+    }
 }
 
 /// What people call a kind of resource.

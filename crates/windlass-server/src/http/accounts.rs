@@ -90,11 +90,7 @@ pub(crate) async fn release_switch(server: &Server, who: &Identity) -> Result<Ac
     turn_switch(server, who, None).await
 }
 
-async fn turn_switch(
-    server: &Server,
-    who: &Identity,
-    halt: Option<Halt>,
-) -> Result<AccountInfo, HttpError> {
+async fn turn_switch(server: &Server, who: &Identity, halt: Option<Halt>) -> Result<AccountInfo, HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     writing.account_halt(halt.as_ref()).await?;

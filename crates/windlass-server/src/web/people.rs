@@ -89,13 +89,7 @@ fn role_of(form: &Form) -> Result<Role, HttpError> {
 }
 
 /// A password is shown by the very answer that made it and kept nowhere; without one the list is shown anew.
-async fn finish(
-    server: &Server,
-    who: &Identity,
-    visit: &Visit,
-    made: UserCreated,
-    told: String,
-) -> Answer {
+async fn finish(server: &Server, who: &Identity, visit: &Visit, made: UserCreated, told: String) -> Answer {
     match made.one_time_password {
         Some(password) => {
             let once = Once { of: made.user.email, secret: Redacted::new(password) };

@@ -56,8 +56,7 @@ async fn page(
         repository_id: Some(repository.id.clone()),
         ..ProposalFilter::default()
     };
-    let pending =
-        reading.proposals_matching(&who.account_id, &in_states(&[Status::PendingApproval])).await?;
+    let pending = reading.proposals_matching(&who.account_id, &in_states(&[Status::PendingApproval])).await?;
     let approved = reading.proposals_matching(&who.account_id, &in_states(&[Status::Approved])).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
     drop(reading);

@@ -41,12 +41,7 @@ pub(super) async fn register(
     }
 }
 
-pub(super) async fn probe(
-    State(server): State<Server>,
-    who: Identity,
-    visit: Visit,
-    form: Form,
-) -> Answer {
+pub(super) async fn probe(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
     let filled = read(&form);
     let tested = match fields_of(&filled, Use::New) {
         Ok(fields) => repositories::examine_new(&server, &who, fields).await,

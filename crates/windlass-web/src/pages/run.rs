@@ -70,9 +70,7 @@ impl Show {
             Show::Approved => &[Status::Approved],
             Show::Applied => &[Status::Applied, Status::AppliedManually],
             Show::Failed => &[Status::Failed],
-            Show::NotApplied => {
-                &[Status::Rejected, Status::Superseded, Status::Withdrawn, Status::Expired]
-            }
+            Show::NotApplied => &[Status::Rejected, Status::Superseded, Status::Withdrawn, Status::Expired],
         }
     }
 
@@ -179,10 +177,15 @@ impl Run {
                 .flatten()
                 .filter_map(|action| Some((action.proposal_id.as_deref()?, action)))
                 .collect();
-        run.proposals
-            .iter()
-            .map(|proposal| (proposal, actions.get(proposal.id.as_str()).copied()))
-            .collect()
+        run.proposals.iter().map(|proposal| (proposal, actions.get(proposal.id.as_str()).copied())).collect()
+    }
+
+    /// Whether there is something to say about a change beside its state.
+    pub(crate) fn has_why(&self, proposal: &RunProposal, action: &Option<&ActionInfo>) -> bool {
+        match action {
+            Some(action) => action.reason.is_some(),
+            None => !proposal.blocked_by.is_empty(),
+        }
     }
 
     /// Differences that were never proposed, and how many more there are.

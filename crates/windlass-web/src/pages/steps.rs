@@ -2,6 +2,8 @@
 
 use windlass_api::types::RunInfo;
 
+use crate::words;
+
 /// How far a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepState {
@@ -74,14 +76,14 @@ fn reading(run: &RunInfo) -> Vec<Step> {
         (_, true) => (Done, Failed, Ahead),
         _ => (Done, Done, Done),
     };
-    let fetched_note = match fetched {
-        Now => "asking the git server",
-        Done => "read",
-        _ => "",
+    let fetched_note = match (fetched, &run.commit_sha) {
+        (Now, _) => "asking the git server".to_owned(),
+        (Done, Some(commit)) => words::short_commit(commit),
+        _ => String::new(),
     };
     vec![
         step("Queued", queued, Some(&run.created_at), "waits for its turn"),
-        step("Fetched", fetched, run.completed_at.as_ref().filter(|_| fetched == Failed), fetched_note),
+        step("Fetched", fetched, run.completed_at.as_ref().filter(|_| fetched == Failed), &fetched_note),
         step(
             "Compared",
             compared,
