@@ -113,6 +113,13 @@
     }
   });
 
+  // A menu closes when one looks elsewhere.
+  const closeMenus = (except) => {
+    for (const menu of all("details.menu[open]")) if (!except || !menu.contains(except)) menu.open = false;
+  };
+  document.addEventListener("click", (event) => closeMenus(event.target));
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") closeMenus(null); });
+
   // Which credential the address that is typed needs.
   const address = one("[data-url]");
   if (address) {

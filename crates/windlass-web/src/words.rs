@@ -91,8 +91,12 @@ pub(crate) fn state(slug: &str) -> String {
     sentence(&slug.replace('_', " "))
 }
 
-/// A message as the beginning of a sentence.
+/// A message as the beginning of a sentence. A name that it begins with stays as it is.
 pub(crate) fn sentence(message: &str) -> String {
+    let first = message.split_whitespace().next().unwrap_or_default();
+    if first.contains(['.', ':', '/', '`']) {
+        return message.to_owned();
+    }
     let mut letters = message.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -178,6 +182,13 @@ mod tests {
             assert_eq!(ago(&now, at), told);
         }
         assert_eq!(moment("2026-11-16T12:00:00.123Z"), "2026-11-16 12:00:00 UTC");
+    }
+
+    #[test]
+    fn a_sentence_begins_large_unless_it_begins_with_a_name() {
+        assert_eq!(sentence("there is none"), "There is none");
+        assert_eq!(sentence("fleet.yaml:4:23: unknown key"), "fleet.yaml:4:23: unknown key");
+        assert_eq!((sentence(""), state("pending_approval")), (String::new(), "Pending approval".to_owned()));
     }
 
     #[test]

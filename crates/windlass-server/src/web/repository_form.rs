@@ -3,6 +3,7 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use windlass_api::types::{RepositoryFields, RepositoryInfo, RepositoryTest};
+use windlass_core::secret::is_private_key;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::repository_form::{Filled, RepositoryForm};
 
@@ -154,6 +155,21 @@ fn fields_of(filled: &Filled, used: Use) -> Result<RepositoryFields, HttpError> 
     })
 }
 
+/// What was typed stands in the form again, but no secret that was typed in the wrong place.
+fn leave_out_secrets(filled: &mut Filled) {
+    if let Some((scheme, rest)) = filled.repo_url.split_once("://") {
+        let host = rest.split('/').next().unwrap_or_default();
+        if let Some((user, _)) = host.rsplit_once('@').filter(|(user, _)| user.contains(':')) {
+            filled.repo_url = format!("{scheme}://{}", &rest[user.len() + 1..]);
+        }
+    }
+    for text in [&mut filled.ca_pem, &mut filled.allowed_signers, &mut filled.credential_path] {
+        if is_private_key(text) {
+            text.clear();
+        }
+    }
+}
+
 /// What came of the form before.
 enum Came {
     Nothing,
@@ -166,9 +182,10 @@ async fn again(
     who: &Identity,
     visit: &Visit,
     existing: Option<RepositoryInfo>,
-    filled: Filled,
+    mut filled: Filled,
     came: Came,
 ) -> Answer {
+    leave_out_secrets(&mut filled);
     let (test, error) = match came {
         Came::Nothing => (None, None),
         Came::Test(test) => (Some(test), None),

@@ -76,6 +76,28 @@ async fn what_is_wrong_with_a_field_is_said_at_the_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_secret_in_the_wrong_place_does_not_come_back() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let mut browser = Browser::of(&installation, &admin);
+    let page = browser.page("/app/repositories/new").await;
+    let key = "-----BEGIN OPENSSH PRIVATE KEY-----\ncanary-in-form\n-----END OPENSSH PRIVATE KEY-----";
+    for fields in [
+        form(&[("repo_url", "https://ada:canary-in-form@git.example.com/fleet.git")]),
+        form(&[("repo_url", "https://git.example.com/fleet.git"), ("ca_pem", key)]),
+        form(&[("repo_url", "https://git.example.com/fleet.git"), ("allowed_signers", key)]),
+        form(&[("repo_url", "https://git.example.com/fleet.git"), ("vault_credential_path", key)]),
+    ] {
+        for path in ["/app/repositories/new", "/app/repositories/new/test"] {
+            let reply = browser.submit(&page, path, &fields).await;
+            assert_eq!(reply.status, 422, "{reply:?}");
+            assert!(!reply.text.contains("canary-in-form"), "{fields:?}: {reply:?}");
+            assert!(reply.text.contains("https://git.example.com/fleet.git"), "{reply:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_repository_is_changed_only_as_it_was_looked_at_and_keeps_what_is_left_empty() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;

@@ -85,3 +85,24 @@ async fn problems_in_the_files_have_their_place() {
     assert!(page.contains("fleet.yaml:4:"), "{page}");
     assert!(page.contains("step-failed"), "{page}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_page_hears_of_every_stage() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet(FLEET);
+    let id = installation.register(&admin, "fleet", &work).await;
+    let mut browser = Browser::of(&installation, &admin);
+    let here = format!("/app/repositories/{id}");
+    let page = browser.page(&here).await;
+    let seen = page.split("data-seen=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let mut stream = browser.request("GET", &format!("/app/live?after={seen}")).send().await.unwrap();
+    browser.submit(&page, &format!("{here}/sync"), &[("back", &here)]).await;
+    let mut heard = String::new();
+    while !heard.contains("data: gitops.sync_succeeded") {
+        heard.push_str(std::str::from_utf8(&stream.chunk().await.unwrap().unwrap()).unwrap());
+    }
+    let at =
+        |stage: &str| heard.find(&format!("data: gitops.sync_{stage}")).unwrap_or_else(|| panic!("{heard}"));
+    assert!(at("started") < at("fetched") && at("fetched") < at("succeeded"), "{heard}");
+}
