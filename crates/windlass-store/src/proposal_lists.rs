@@ -166,6 +166,54 @@ impl Reading {
         rows.iter_mut().map(read_proposal).collect()
     }
 
+    /// A part of the proposals of a run, in the order in which they are applied: in one of these states, after a place.
+    /// Each with its place in the run.
+    pub async fn run_proposals_page(
+        &mut self,
+        run_id: &str,
+        statuses: &[Status],
+        after: Option<(usize, &str)>,
+        limit: usize,
+    ) -> Result<Vec<(usize, Proposal)>, StoreError> {
+        let mut sql = format!(
+            "SELECT {COLUMNS}, run_proposals.position FROM run_proposals JOIN proposals \
+             ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = $1"
+        );
+        let mut values = values![run_id];
+        if !statuses.is_empty() {
+            let words: Vec<String> = statuses.iter().map(|status| format!("'{}'", status.slug())).collect();
+            sql.push_str(&format!(" AND proposals.status IN ({})", words.join(", ")));
+        }
+        if let Some((position, id)) = after {
+            values.extend(values![position, id]);
+            sql.push_str(
+                " AND (run_proposals.position > $2 OR (run_proposals.position = $2 AND proposals.id > $3))",
+            );
+        }
+        sql.push_str(&format!(" ORDER BY run_proposals.position, proposals.id LIMIT {limit}"));
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.iter_mut()
+            .map(|row| {
+                let proposal = read_proposal(row)?;
+                Ok((row.count()?, proposal))
+            })
+            .collect()
+    }
+
+    /// How many proposals of a run are in each state, and when the last of them was decided about.
+    pub async fn run_tally(
+        &mut self,
+        run_id: &str,
+    ) -> Result<Vec<(Status, usize, Option<Timestamp>)>, StoreError> {
+        let sql = "SELECT proposals.status, COUNT(*), MAX(proposals.decided_at) FROM run_proposals JOIN proposals \
+                   ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = $1 \
+                   GROUP BY proposals.status ORDER BY proposals.status";
+        let mut rows = self.connection.rows(sql, values![run_id]).await?;
+        rows.iter_mut()
+            .map(|row| Ok((row.word(Status::from_slug)?, row.count()?, row.optional_moment()?)))
+            .collect()
+    }
+
     /// Proposals of an account by their ids, in that order; those that are not there are left out.
     pub async fn proposals_by_id(
         &mut self,

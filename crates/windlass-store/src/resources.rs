@@ -204,6 +204,17 @@ impl Reading {
         rows.iter_mut().map(|row| Ok((row.word(Kind::from_word)?, row.count()?))).collect()
     }
 
+    /// How many resources a repository owns.
+    pub async fn resources_owned(
+        &mut self,
+        account_id: &str,
+        repository_id: &str,
+    ) -> Result<usize, StoreError> {
+        let sql = "SELECT COUNT(*) FROM resources WHERE account_id = $1 AND owner_id = $2";
+        let mut rows = self.connection.rows(sql, values![account_id, repository_id]).await?;
+        rows.first_mut().map_or(Ok(0), Row::count)
+    }
+
     /// Every resource of an account without its spec.
     pub async fn resource_heads(&mut self, account_id: &str) -> Result<Vec<ResourceHead>, StoreError> {
         let sql = "SELECT kind, name, digest, owner_id FROM resources WHERE account_id = $1";

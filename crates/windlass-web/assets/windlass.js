@@ -101,6 +101,46 @@
     });
   });
 
+  document.addEventListener("submit", (event) => {
+    const button = event.submitter;
+    if (event.defaultPrevented || !button) return;
+    if (button.dataset.ask && !button.dataset.sure) {
+      event.preventDefault();
+      ask(button.dataset.ask, () => { button.dataset.sure = "yes"; button.form.requestSubmit(button); });
+    } else if (button.dataset.busy) {
+      button.textContent = button.dataset.busy;
+      button.setAttribute("aria-busy", "true");
+    }
+  });
+
+  // A menu closes when one looks elsewhere.
+  const closeMenus = (except) => {
+    for (const menu of all("details.menu[open]")) if (!except || !menu.contains(except)) menu.open = false;
+  };
+  document.addEventListener("click", (event) => closeMenus(event.target));
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") closeMenus(null); });
+
+  // Which credential the address that is typed needs.
+  const address = one("[data-url]");
+  if (address) {
+    const shapeOf = (url) => /^https?:\/\//.test(url) ? "https" : /^ssh:\/\/|^[^/]+@[^/]+:(?!\/\/)/.test(url) ? "ssh"
+      : url.startsWith("file://") ? "file" : "";
+    const fit = () => {
+      const shape = shapeOf(address.value.trim());
+      for (const part of all("[data-shape]")) part.hidden = shape ? part.dataset.shape !== shape : part.dataset.shape === "file";
+    };
+    address.addEventListener("input", fit);
+    fit();
+  }
+  for (const button of all("[data-copy]")) {
+    if (!navigator.clipboard) continue;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      button.textContent = "Copied";
+    });
+  }
+
   // Filtering as one types. The address stays what a link to the same list would be.
   const filter = one("[data-filter]");
   let typing;
@@ -250,6 +290,12 @@
     const action = help && keysWanted() && keys[event.key];
     if (action) { event.preventDefault(); action(); }
   });
+
+  // On a phone the entry one is at may be out of sight.
+  for (const here of all(".nav [aria-current], .tabs [aria-current]")) {
+    const list = here.parentElement;
+    list.scrollLeft = here.offsetLeft - list.offsetLeft - (list.clientWidth - here.offsetWidth) / 2;
+  }
 
   refresh();
   tick();

@@ -15,6 +15,8 @@ pub enum Place {
     Repositories,
     /// What was compared.
     Runs,
+    /// People, tokens, the policy, the kill switch.
+    Settings,
     /// None of them.
     Elsewhere,
 }

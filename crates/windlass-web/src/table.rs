@@ -102,6 +102,52 @@ pages! {
     Runs Get "/app/runs" As(O::RunList);
     /// One sync run.
     Run Get "/app/runs/{id}" As(O::RunShow);
+    /// The form to register a repository.
+    RegisterForm Get "/app/repositories/new" As(O::RepositoryCreate);
+    /// Registers it.
+    Register Post "/app/repositories/new" As(O::RepositoryCreate);
+    /// Tests the connection of what the form says.
+    Probe Post "/app/repositories/new/test" As(O::RepositoryProbe);
+    /// One repository.
+    Repository Get "/app/repositories/{id}" As(O::RepositoryShow);
+    /// The form to change it.
+    ConfigureForm Get "/app/repositories/{id}/edit" As(O::RepositoryPatch);
+    /// Changes it.
+    Configure Post "/app/repositories/{id}/edit" As(O::RepositoryPatch);
+    /// Syncs it on its own, or no longer.
+    Schedule Post "/app/repositories/{id}/schedule" As(O::RepositoryPatch);
+    /// The repository again, where a test was shown.
+    Tested Get "/app/repositories/{id}/test" As(O::RepositoryShow);
+    /// Tests its connection.
+    Test Post "/app/repositories/{id}/test" As(O::RepositoryTest);
+    /// Forgets its host keys.
+    ForgetHostKeys Post "/app/repositories/{id}/forget-host-keys" As(O::RepositoryForgetHostKeys);
+    /// Removes it.
+    Unregister Post "/app/repositories/{id}/remove" As(O::RepositoryRemove);
+    /// The account, one's own and the kill switch.
+    Settings Get "/app/settings" As(O::Status);
+    /// Pulls the kill switch.
+    Halt Post "/app/settings/halt" As(O::Halt);
+    /// Lets applying go on.
+    Resume Post "/app/settings/resume" As(O::Resume);
+    /// The people of the account.
+    People Get "/app/settings/people" As(O::UserList);
+    /// Adds someone.
+    AddPerson Post "/app/settings/people" As(O::UserCreate);
+    /// Changes someone.
+    ChangePerson Post "/app/settings/people/{id}" As(O::UserPatch);
+    /// Takes someone out.
+    RemovePerson Post "/app/settings/people/{id}/remove" As(O::UserRemove);
+    /// API tokens.
+    Tokens Get "/app/settings/tokens" As(O::TokenList);
+    /// Makes one.
+    MakeToken Post "/app/settings/tokens" As(O::TokenCreate);
+    /// Takes one back.
+    RevokeToken Post "/app/settings/tokens/{id}/revoke" As(O::TokenRevoke);
+    /// The approval policy.
+    Policy Get "/app/settings/policy" As(O::PolicyShow);
+    /// Replaces it.
+    SavePolicy Post "/app/settings/policy" As(O::PolicyReplace);
     /// Every other address below `/app`.
     Lost Get "/app/{*rest}" Public;
 }

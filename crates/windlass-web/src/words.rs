@@ -17,7 +17,8 @@ pub(crate) fn ago(now: &Timestamp, at: &str) -> String {
     }
 }
 
-fn lasting(seconds: u64) -> String {
+/// A length of time.
+pub(crate) fn lasting(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
@@ -87,9 +88,27 @@ pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<
 
 /// What a state is called.
 pub(crate) fn state(slug: &str) -> String {
-    let words = slug.replace('_', " ");
-    let mut letters = words.chars();
+    sentence(&slug.replace('_', " "))
+}
+
+/// A message as the beginning of a sentence. A name that it begins with stays as it is.
+pub(crate) fn sentence(message: &str) -> String {
+    let first = message.split_whitespace().next().unwrap_or_default();
+    if first.contains(['.', ':', '/', '`']) {
+        return message.to_owned();
+    }
+    let mut letters = message.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// How a branch moved.
+pub(crate) fn movement(slug: &str) -> String {
+    match slug {
+        "first" => "read for the first time".to_owned(),
+        "unchanged" => "the same commit as before".to_owned(),
+        "rewritten" => "history was rewritten".to_owned(),
+        other => other.replace('_', "-"),
+    }
 }
 
 /// What people call a kind of resource.
@@ -163,6 +182,13 @@ mod tests {
             assert_eq!(ago(&now, at), told);
         }
         assert_eq!(moment("2026-11-16T12:00:00.123Z"), "2026-11-16 12:00:00 UTC");
+    }
+
+    #[test]
+    fn a_sentence_begins_large_unless_it_begins_with_a_name() {
+        assert_eq!(sentence("there is none"), "There is none");
+        assert_eq!(sentence("fleet.yaml:4:23: unknown key"), "fleet.yaml:4:23: unknown key");
+        assert_eq!((sentence(""), state("pending_approval")), (String::new(), "Pending approval".to_owned()));
     }
 
     #[test]

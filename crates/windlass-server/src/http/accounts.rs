@@ -68,16 +68,29 @@ pub(super) async fn create(
 }
 
 pub(super) async fn halt(State(server): State<Server>, who: Identity, Body(body): Body<HaltBody>) -> Answer {
-    let reason: String = body.reason.trim().chars().take(500).collect();
-    let halt = Halt { at: now(), by: who.email.clone(), reason };
-    turn_switch(&server, &who, Some(halt)).await
+    ok(&AccountEnvelope { account: pull_switch(&server, &who, &body.reason).await? })
+}
+
+/// Halts all applying in the caller's account.
+pub(crate) async fn pull_switch(
+    server: &Server,
+    who: &Identity,
+    reason: &str,
+) -> Result<AccountInfo, HttpError> {
+    let reason: String = reason.trim().chars().take(500).collect();
+    turn_switch(server, who, Some(Halt { at: now(), by: who.email.clone(), reason })).await
 }
 
 pub(super) async fn resume(State(server): State<Server>, who: Identity) -> Answer {
-    turn_switch(&server, &who, None).await
+    ok(&AccountEnvelope { account: release_switch(&server, &who).await? })
 }
 
-async fn turn_switch(server: &Server, who: &Identity, halt: Option<Halt>) -> Answer {
+/// Lets applying go on in the caller's account.
+pub(crate) async fn release_switch(server: &Server, who: &Identity) -> Result<AccountInfo, HttpError> {
+    turn_switch(server, who, None).await
+}
+
+async fn turn_switch(server: &Server, who: &Identity, halt: Option<Halt>) -> Result<AccountInfo, HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     writing.account_halt(halt.as_ref()).await?;
@@ -103,7 +116,7 @@ async fn turn_switch(server: &Server, who: &Identity, halt: Option<Halt>) -> Ans
     let account = writing.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
-    ok(&AccountEnvelope { account: info(&account) })
+    Ok(info(&account))
 }
 
 pub(super) async fn status(State(server): State<Server>, who: Identity) -> Answer {

@@ -3,9 +3,9 @@
 use axum::extract::State;
 use serde_json::{Value, json};
 use windlass_api::types::{PolicyBody, PolicyInfo};
-use windlass_core::diagnostic;
+use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::gate::Policy;
-use windlass_store::AuditEntry;
+use windlass_store::{AuditEntry, Reading};
 
 use super::error::HttpError;
 use super::request::{Answer, Body, IfMatch, ok, tagged};
@@ -20,10 +20,21 @@ fn read_stored(text: &str) -> Policy {
 }
 
 pub(super) async fn show(State(server): State<Server>, who: Identity) -> Answer {
-    let account =
-        server.store().read().await?.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
-    let info = PolicyInfo { policy: read_stored(&account.policy).to_json(), version: account.policy_version };
-    tagged(ok(&info), account.policy_version)
+    let mut reading = server.store().read().await?;
+    let info = load(&mut reading, &who).await?;
+    tagged(ok(&info), info.version)
+}
+
+/// The policy of the caller's account.
+pub(crate) async fn load(reading: &mut Reading, who: &Identity) -> Result<PolicyInfo, HttpError> {
+    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    Ok(PolicyInfo { policy: read_stored(&account.policy).to_json(), version: account.policy_version })
+}
+
+/// A policy from its text, or what is wrong with it and where.
+pub(crate) fn read(text: &str) -> Result<Policy, Vec<Diagnostic>> {
+    let (policy, problems) = Policy::read("policy", text);
+    policy.filter(|_| !diagnostic::has_errors(&problems)).ok_or(problems)
 }
 
 pub(super) async fn replace(
@@ -36,9 +47,18 @@ pub(super) async fn replace(
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let (policy, problems) = Policy::read("policy", &text);
-    let policy = policy.filter(|_| !diagnostic::has_errors(&problems));
-    let Some(policy) = policy else { return Err(HttpError::unsound(&problems)) };
+    let policy = read(&text).map_err(|problems| HttpError::unsound(&problems))?;
+    let info = put(&server, &who, &if_match, &policy).await?;
+    tagged(ok(&info), info.version)
+}
+
+/// Replaces the policy of the caller's account.
+pub(crate) async fn put(
+    server: &Server,
+    who: &Identity,
+    if_match: &IfMatch,
+    policy: &Policy,
+) -> Result<PolicyInfo, HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let account = writing.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
@@ -61,6 +81,5 @@ pub(super) async fn replace(
     regate(&mut writing, now).await?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
-    let version = account.policy_version + 1;
-    tagged(ok(&PolicyInfo { policy: policy.to_json(), version }), version)
+    Ok(PolicyInfo { policy: policy.to_json(), version: account.policy_version + 1 })
 }

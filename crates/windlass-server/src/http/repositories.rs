@@ -3,8 +3,8 @@
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
 use windlass_api::types::{
-    CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryInfo, RepositoryList,
-    RepositoryTest,
+    CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo,
+    RepositoryList, RepositoryTest,
 };
 use windlass_source::{CheckResult, test_remote};
 use windlass_store::{AccountWriting, ProposalFilter, Reading, Repository, RunError, Severity, Trigger};
@@ -49,14 +49,34 @@ pub(super) async fn show(State(server): State<Server>, who: Identity, Path(id): 
     tagged(ok(&answer(&repository)), repository.version)
 }
 
+/// A repository of the caller's account, as answers show it.
+pub(crate) async fn load(
+    reading: &mut Reading,
+    who: &Identity,
+    id: &str,
+) -> Result<RepositoryInfo, HttpError> {
+    Ok(info(&find(reading, who, id).await?))
+}
+
 pub(super) async fn create(
     State(server): State<Server>,
     who: Identity,
     Body(body): Body<RepositoryBody>,
 ) -> Answer {
+    let stored = register(&server, &who, body.gitops_repository).await?;
+    let version = stored.version;
+    tagged(created(&RepositoryEnvelope { gitops_repository: stored }), version)
+}
+
+/// Registers a repository and, if it is enabled, syncs it for the first time.
+pub(crate) async fn register(
+    server: &Server,
+    who: &Identity,
+    fields: RepositoryFields,
+) -> Result<RepositoryInfo, HttpError> {
     let now = now();
     let config = server.config();
-    let repository = new_repository(&who.account_id, body.gitops_repository, config.insecure_git, now)?;
+    let repository = new_repository(&who.account_id, fields, config.insecure_git, now)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.repository(&who.account_id, &repository.name).await?.is_some() {
         let message = format!("there is a repository named {}", repository.name);
@@ -72,11 +92,11 @@ pub(super) async fn create(
         queue_run(&mut writing, &repository, &request, now).await?;
         writing.repository_schedule(&repository.id, now.after(repository.interval)).await?;
     }
-    record(&mut writing, &who, "repository.register", &repository, shown(&repository), now);
-    let stored = find(&mut writing, &who, &repository.id).await?;
+    record(&mut writing, who, "repository.register", &repository, shown(&repository), now);
+    let stored = find(&mut writing, who, &repository.id).await?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
-    tagged(created(&answer(&stored)), stored.version)
+    Ok(info(&stored))
 }
 
 /// What the audit log keeps of a repository's configuration.
@@ -116,12 +136,25 @@ pub(super) async fn change(
     if_match: IfMatch,
     Body(body): Body<RepositoryBody>,
 ) -> Answer {
+    let stored = configure(&server, &who, &id, &if_match, body.gitops_repository).await?;
+    let version = stored.version;
+    tagged(ok(&RepositoryEnvelope { gitops_repository: stored }), version)
+}
+
+/// Changes what is given of a repository and syncs it soon.
+pub(crate) async fn configure(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+    if_match: &IfMatch,
+    fields: RepositoryFields,
+) -> Result<RepositoryInfo, HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let mut repository = find(&mut writing, &who, &id).await?;
+    let mut repository = find(&mut writing, who, id).await?;
     if_match.check(repository.version)?;
     let was_good = repository.good_commit.clone();
-    change_repository(&mut repository, body.gitops_repository, server.config().insecure_git)?;
+    change_repository(&mut repository, fields, server.config().insecure_git)?;
     repository.updated_at = now;
     repository.next_sync_at = now;
     let taken = writing.repository(&who.account_id, &repository.name).await?;
@@ -134,27 +167,33 @@ pub(super) async fn change(
     if was_good.is_some() && repository.good_commit.is_none() {
         writing.repository_unread(&repository.id).await?;
     }
-    record(&mut writing, &who, "repository.change", &repository, shown(&repository), now);
+    record(&mut writing, who, "repository.change", &repository, shown(&repository), now);
     // Its proposals may need no approval any more.
     regate(&mut writing, now).await?;
-    let stored = find(&mut writing, &who, &repository.id).await?;
+    let stored = find(&mut writing, who, &repository.id).await?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     server.nudges().apply.notify_one();
-    tagged(ok(&answer(&stored)), stored.version)
+    Ok(info(&stored))
 }
 
 pub(super) async fn remove(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    unregister(&server, &who, &id).await?;
+    done()
+}
+
+/// Removes a repository. What it owned stays as it is, owned by nobody.
+pub(crate) async fn unregister(server: &Server, who: &Identity, id: &str) -> Result<(), HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, &who, &id).await?;
-    withdraw_all(&mut writing, &who, &repository, "the repository was removed").await?;
-    record(&mut writing, &who, "repository.remove", &repository, json!({}), now);
+    let repository = find(&mut writing, who, id).await?;
+    withdraw_all(&mut writing, who, &repository, "the repository was removed").await?;
+    record(&mut writing, who, "repository.remove", &repository, json!({}), now);
     writing.repository_remove(&repository.id).await?;
     server.commit(writing).await?;
     // The mirror is only a cache; one that stays behind does no harm.
     let _ = tokio::fs::remove_dir_all(server.mirror_directory(&repository.id)).await;
-    done()
+    Ok(())
 }
 
 /// Ends every open proposal of a repository.
@@ -216,17 +255,22 @@ pub(super) async fn forget_host_keys(
     who: Identity,
     Path(id): Path<String>,
 ) -> Answer {
+    ok(&RepositoryEnvelope { gitops_repository: forget(&server, &who, &id).await? })
+}
+
+/// Forgets the pinned SSH host keys of a repository.
+pub(crate) async fn forget(server: &Server, who: &Identity, id: &str) -> Result<RepositoryInfo, HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let mut repository = find(&mut writing, &who, &id).await?;
+    let mut repository = find(&mut writing, who, id).await?;
     let before = repository.host_keys.take();
     repository.updated_at = now;
     writing.repository_configure(&repository).await?;
     let detail = json!({"forgotten": before.is_some()});
-    record(&mut writing, &who, "repository.forget_host_keys", &repository, detail, now);
-    let stored = find(&mut writing, &who, &repository.id).await?;
+    record(&mut writing, who, "repository.forget_host_keys", &repository, detail, now);
+    let stored = find(&mut writing, who, &repository.id).await?;
     server.commit(writing).await?;
-    ok(&answer(&stored))
+    Ok(info(&stored))
 }
 
 pub(super) async fn probe(
@@ -234,20 +278,37 @@ pub(super) async fn probe(
     who: Identity,
     Body(body): Body<RepositoryBody>,
 ) -> Answer {
-    let repository =
-        new_repository(&who.account_id, body.gitops_repository, server.config().insecure_git, now())?;
-    examine(&server, &repository).await
+    ok(&examine_new(&server, &who, body.gitops_repository).await?)
+}
+
+/// Tests the connection of a repository that is not registered.
+pub(crate) async fn examine_new(
+    server: &Server,
+    who: &Identity,
+    fields: RepositoryFields,
+) -> Result<RepositoryTest, HttpError> {
+    let repository = new_repository(&who.account_id, fields, server.config().insecure_git, now())?;
+    examine(server, &repository).await
 }
 
 pub(super) async fn test(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    ok(&examine_registered(&server, &who, &id).await?)
+}
+
+/// Tests the connection of a repository.
+pub(crate) async fn examine_registered(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+) -> Result<RepositoryTest, HttpError> {
     let mut reading = server.store().read().await?;
-    let repository = find(&mut reading, &who, &id).await?;
+    let repository = find(&mut reading, who, id).await?;
     drop(reading);
-    examine(&server, &repository).await
+    examine(server, &repository).await
 }
 
 /// Walks from the credential to fleet.yaml and tells what is wrong where.
-async fn examine(server: &Server, repository: &Repository) -> Answer {
+async fn examine(server: &Server, repository: &Repository) -> Result<RepositoryTest, HttpError> {
     let config = server.config();
     let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
     let credential = load_credential(&config.credentials, repository.credential_path.as_deref(), &plan.url);
@@ -268,7 +329,7 @@ async fn examine(server: &Server, repository: &Repository) -> Answer {
         }));
     }
     let ok_all = checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
-    ok(&RepositoryTest { ok: ok_all, checks })
+    Ok(RepositoryTest { ok: ok_all, checks })
 }
 
 fn credential_check(repository: &Repository, error: Option<&RunError>) -> CheckInfo {

@@ -1,14 +1,18 @@
 //! Sync runs.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use windlass_api::types::{ActionInfo, RunEnvelope, RunErrorInfo, RunInfo, RunList, RunProposal, SyncBody};
+use windlass_api::types::{
+    ActionInfo, PageMeta, RunEnvelope, RunErrorInfo, RunInfo, RunList, RunProposal, SyncBody,
+};
 use windlass_core::diff::hide_secrets;
 use windlass_core::proposal::{RunStatus, Status};
 use windlass_core::shape::Defaults;
+use windlass_core::time::Timestamp;
 use windlass_store::{Proposal, Reading, Run, Stage, StoreError, Trigger};
 
 use super::audit::PageQueryText;
@@ -160,6 +164,48 @@ pub(crate) async fn load_head(
     }
 }
 
+/// A run with a part of its proposals: those in one of these states, a page at a time.
+pub(crate) struct RunPart {
+    /// The run. Its proposals and actions are those of the page.
+    pub(crate) run: RunInfo,
+    /// How many of all its proposals are in each state.
+    pub(crate) tally: BTreeMap<Status, usize>,
+    /// When the last of them was decided about.
+    pub(crate) decided_at: Option<Timestamp>,
+    /// Where the list goes on.
+    pub(crate) meta: PageMeta,
+}
+
+/// A run with a part of its proposals. A run may have thousands; what is read does not grow with them.
+pub(crate) async fn load_part(
+    reading: &mut Reading,
+    who: &Identity,
+    run_id: &str,
+    statuses: &[Status],
+    page: &PageQuery,
+) -> Result<RunPart, HttpError> {
+    let (limit, after) = (page.limit()?, page.after_as(read_place)?);
+    let run = reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
+    let after = after.as_ref().map(|(position, id)| (*position, id.as_str()));
+    let mut found = reading.run_proposals_page(&run.id, statuses, after, limit + 1).await?;
+    let meta = cut(&mut found, limit, |(position, proposal)| format!("{position} {}", proposal.id));
+    let counted = reading.run_tally(&run.id).await?;
+    let tally: BTreeMap<Status, usize> = counted.iter().map(|(status, count, _)| (*status, *count)).collect();
+    let pending = tally.get(&Status::PendingApproval).copied().unwrap_or_default();
+    let proposals: Vec<Proposal> = found.into_iter().map(|(_, proposal)| proposal).collect();
+    Ok(RunPart {
+        run: tell_run(run, &proposals, pending, Detail::Whole),
+        decided_at: counted.iter().filter_map(|(_, _, at)| *at).max(),
+        tally,
+        meta,
+    })
+}
+
+fn read_place(text: &str) -> Option<(usize, String)> {
+    let (position, id) = text.split_once(' ')?;
+    Some((position.parse().ok()?, read_id(id)?))
+}
+
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
@@ -187,6 +233,12 @@ async fn info(reading: &mut Reading, run: Run, detail: Detail) -> Result<RunInfo
         Detail::Whole => reading.run_proposals(&run.id).await?,
         Detail::Head => Vec::new(),
     };
+    let pending = proposals.iter().filter(|proposal| proposal.status == Status::PendingApproval).count();
+    Ok(tell_run(run, &proposals, pending, detail))
+}
+
+/// A run with these of its proposals, of all of which so many wait for approval.
+fn tell_run(run: Run, proposals: &[Proposal], pending: usize, detail: Detail) -> RunInfo {
     let is_open = |proposal: &&Proposal| proposal.status.is_open();
     let action = |proposal: &Proposal| action_info(proposal);
     let of = |wanted: &[Status]| {
@@ -194,12 +246,11 @@ async fn info(reading: &mut Reading, run: Run, detail: Detail) -> Result<RunInfo
     };
     let mut skipped: Vec<ActionInfo> = serde_json::from_value(run.skipped.clone()).unwrap_or_default();
     skipped.extend(of(&[Status::Rejected, Status::Superseded, Status::Withdrawn, Status::Expired]));
-    let pending = proposals.iter().filter(|proposal| proposal.status == Status::PendingApproval).count();
     let requires_approval = match detail {
         Detail::Whole => pending > 0,
         Detail::Head => matches!(run.status, RunStatus::DiffReady | RunStatus::Partial),
     };
-    Ok(RunInfo {
+    RunInfo {
         waiting_for: waiting_for(&run, pending, proposals.iter().filter(is_open)),
         id: run.id.clone(),
         repository_id: run.repository_id,
@@ -232,7 +283,7 @@ async fn info(reading: &mut Reading, run: Run, detail: Detail) -> Result<RunInfo
         started_at: run.started_at.map(|at| at.to_string()),
         completed_at: run.completed_at.map(|at| at.to_string()),
         applied_at: run.applied_at.map(|at| at.to_string()),
-    })
+    }
 }
 
 fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Proposal>) -> Vec<String> {

@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_api::types::{TokenBody, TokenCreated, TokenInfo, TokenList};
-use windlass_store::{Token, new_id};
+use windlass_store::{Reading, Token, new_id};
 
 use super::error::HttpError;
 use super::request::{Answer, Body, created, done, ok};
@@ -39,6 +39,11 @@ fn is_admin(who: &Identity) -> bool {
 
 pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer {
     let mut reading = server.store().read().await?;
+    ok(&TokenList { tokens: load_all(&mut reading, &who).await? })
+}
+
+/// The tokens the caller may see: their own, or everyone's for an admin.
+pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<TokenInfo>, HttpError> {
     let members = reading.members(&who.account_id).await?;
     let email =
         |id: &str| members.iter().find(|member| member.user.id == id).map(|member| member.user.email.clone());
@@ -46,13 +51,13 @@ pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer 
         .tokens(&who.account_id)
         .await?
         .into_iter()
-        .filter(|token| is_admin(&who) || token.created_by == who.user_id)
+        .filter(|token| is_admin(who) || token.created_by == who.user_id)
         .map(|token| {
             let by = email(&token.created_by).unwrap_or_default();
             info(token, by)
         })
         .collect();
-    ok(&TokenList { tokens })
+    Ok(tokens)
 }
 
 pub(super) async fn create(
@@ -60,6 +65,15 @@ pub(super) async fn create(
     who: Identity,
     Body(body): Body<TokenBody>,
 ) -> Answer {
+    created(&make(&server, &who, body).await?)
+}
+
+/// Makes an API token of the caller's.
+pub(crate) async fn make(
+    server: &Server,
+    who: &Identity,
+    body: TokenBody,
+) -> Result<TokenCreated, HttpError> {
     let name = body.name.trim();
     if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
         return Err(HttpError::unprocessable(
@@ -102,16 +116,22 @@ pub(super) async fn create(
         json!({"name": token.name, "permissions": token.permissions, "expires_at": token.expires_at});
     writing.audit(tell::entry(&who.actor(), "token.create", ("token", &token.id), detail, now));
     server.commit(writing).await?;
-    created(&TokenCreated { token: info(token, who.email), secret: secret.expose().clone() })
+    Ok(TokenCreated { token: info(token, who.email.clone()), secret: secret.expose().clone() })
 }
 
 pub(super) async fn revoke(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    take_back(&server, &who, &id).await?;
+    done()
+}
+
+/// Takes a token back that the caller may see.
+pub(crate) async fn take_back(server: &Server, who: &Identity, id: &str) -> Result<(), HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let tokens = writing.tokens(&who.account_id).await?;
     let token =
         tokens.into_iter().find(|token| token.id == id || token.name == id && token.revoked_at.is_none());
-    let token = token.filter(|token| is_admin(&who) || token.created_by == who.user_id);
+    let token = token.filter(|token| is_admin(who) || token.created_by == who.user_id);
     let token = token.ok_or_else(HttpError::not_found)?;
     if writing.token_revoke(&who.account_id, &token.id, now).await? {
         writing.audit(tell::entry(
@@ -123,5 +143,5 @@ pub(super) async fn revoke(State(server): State<Server>, who: Identity, Path(id)
         ));
         server.commit(writing).await?;
     }
-    done()
+    Ok(())
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use windlass_api::permission::Role;
 use windlass_api::types::{UserBody, UserCreated, UserInfo, UserList, UserPatch};
 use windlass_core::redacted::Redacted;
-use windlass_store::{AccountWriting, Member, User, new_id};
+use windlass_store::{AccountWriting, Member, Reading, User, new_id};
 
 use super::error::HttpError;
 use super::request::{Answer, Body, created, done, ok};
@@ -26,8 +26,13 @@ fn info(member: &Member) -> UserInfo {
 }
 
 pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer {
-    let members = server.store().read().await?.members(&who.account_id).await?;
-    ok(&UserList { users: members.iter().map(info).collect() })
+    let mut reading = server.store().read().await?;
+    ok(&UserList { users: load_all(&mut reading, &who).await? })
+}
+
+/// The people of the caller's account.
+pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<UserInfo>, HttpError> {
+    Ok(reading.members(&who.account_id).await?.iter().map(info).collect())
 }
 
 /// An address good enough to tell people apart: something, `@`, something, nothing invisible.
@@ -54,6 +59,11 @@ pub(super) async fn create(
     who: Identity,
     Body(body): Body<UserBody>,
 ) -> Answer {
+    created(&add(&server, &who, &body).await?)
+}
+
+/// Adds someone to the caller's account.
+pub(crate) async fn add(server: &Server, who: &Identity, body: &UserBody) -> Result<UserCreated, HttpError> {
     let email = check_email(&body.email)?;
     let (password, hash) = new_password().await?;
     let now = now();
@@ -90,7 +100,7 @@ pub(super) async fn create(
     writing.audit(tell::entry(&who.actor(), "user.add", ("user", &email), detail, now));
     server.commit(writing).await?;
     let user = info(&Member { user, role: body.role.slug().to_owned() });
-    created(&UserCreated { user, one_time_password: is_new.then(|| password.expose().clone()) })
+    Ok(UserCreated { user, one_time_password: is_new.then(|| password.expose().clone()) })
 }
 
 /// Whether the account would be left without an admin.
@@ -131,17 +141,27 @@ pub(super) async fn change(
     Path(id): Path<String>,
     Body(body): Body<UserPatch>,
 ) -> Answer {
+    ok(&alter(&server, &who, &id, &body).await?)
+}
+
+/// Changes someone's role, lets them in or out, resets their password.
+pub(crate) async fn alter(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+    body: &UserPatch,
+) -> Result<UserCreated, HttpError> {
     let (password, hash) = new_password().await?;
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let member = writing.member(&who.account_id, &id).await?.ok_or_else(HttpError::not_found)?;
+    let member = writing.member(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
     let user_id = member.user.id.clone();
     let is_demoted = body.role.is_some_and(|role| role != Role::Admin) || body.disabled == Some(true);
-    if is_demoted && member.role == Role::Admin.slug() && is_last_admin(&mut writing, &who, &user_id).await? {
+    if is_demoted && member.role == Role::Admin.slug() && is_last_admin(&mut writing, who, &user_id).await? {
         return Err(last_admin());
     }
     let touches_person = body.disabled.is_some() || body.reset_password;
-    if touches_person && !may_touch_person(&mut writing, &who, &member.user).await? {
+    if touches_person && !may_touch_person(&mut writing, who, &member.user).await? {
         let message = "they are in other accounts too, or administer the installation";
         return Err(HttpError::forbidden(message, "ask an administrator of the installation"));
     }
@@ -160,18 +180,24 @@ pub(super) async fn change(
     let member = writing.member(&who.account_id, &user_id).await?.ok_or_else(HttpError::not_found)?;
     server.commit(writing).await?;
     let one_time_password = body.reset_password.then(|| password.expose().clone());
-    ok(&UserCreated { user: info(&member), one_time_password })
+    Ok(UserCreated { user: info(&member), one_time_password })
 }
 
 pub(super) async fn remove(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    expel(&server, &who, &id).await?;
+    done()
+}
+
+/// Takes someone out of the caller's account.
+pub(crate) async fn expel(server: &Server, who: &Identity, id: &str) -> Result<(), HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let member = writing.member(&who.account_id, &id).await?.ok_or_else(HttpError::not_found)?;
-    if member.role == Role::Admin.slug() && is_last_admin(&mut writing, &who, &member.user.id).await? {
+    let member = writing.member(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
+    if member.role == Role::Admin.slug() && is_last_admin(&mut writing, who, &member.user.id).await? {
         return Err(last_admin());
     }
     writing.member_remove(&who.account_id, &member.user.id).await?;
     writing.audit(tell::entry(&who.actor(), "user.remove", ("user", &member.user.email), json!({}), now));
     server.commit(writing).await?;
-    done()
+    Ok(())
 }

@@ -8,7 +8,7 @@ use windlass_core::diagnostic::Diagnostic;
 use windlass_core::manifest::Context;
 use windlass_core::proposal::RunStatus;
 use windlass_source::{CommitInfo, Fetched, Mirror, Movement};
-use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, Stage, StoreError, Trigger};
+use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError, Trigger};
 
 use super::fetch::{FetchPlan, run_error};
 use super::material::{Known, Material};
@@ -150,7 +150,7 @@ async fn gather(
             return Ok(Gathered::Failed(error, Vec::new()));
         }
     }
-    save::stage(server, run, Stage::Comparing).await?;
+    save::fetched(server, run, brought.fetched.movement).await?;
     if brought.fetched.movement == Movement::Unchanged {
         return stored(server, run, repository).await;
     }

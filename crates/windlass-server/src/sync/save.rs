@@ -8,7 +8,7 @@ use windlass_core::plan::Confirmation;
 use windlass_core::proposal::{Fates, Offered, Reconciled, RunFacts, RunStatus, reconcile, run_status};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
-use windlass_source::HostKeys;
+use windlass_source::{HostKeys, Movement};
 use windlass_store::{
     Account, AccountWriting, Lease, NewWanted, Repository, Run, RunError, Severity, Stage, StoreError,
 };
@@ -22,11 +22,17 @@ use crate::offer::{Offer, open_proposals};
 use crate::server::Server;
 use crate::{tell, world};
 
-/// Notes where a run is.
-pub(super) async fn stage(server: &Server, run: &Run, stage: Stage) -> Result<(), StoreError> {
-    let mut writing = server.store().write().await?;
-    writing.run_stage(&run.id, stage).await?;
-    writing.commit().await
+/// Notes that a run has its commit and compares. Told once, however often a server dies in the middle, and only of a
+/// commit that is new: most runs find none.
+pub(super) async fn fetched(server: &Server, run: &Run, movement: Movement) -> Result<(), StoreError> {
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    writing.run_stage(&run.id, Stage::Comparing).await?;
+    if run.attempt == 0 && movement != Movement::Unchanged {
+        let message = format!("a new commit of {} was fetched", run.repository_name);
+        let payload = json!({"commit": run.commit_sha});
+        writing.event(tell::run_event("gitops.sync_fetched", Severity::Low, run, message, payload, now()));
+    }
+    server.commit(writing).await
 }
 
 /// Pins SSH host keys that were seen for the first time.

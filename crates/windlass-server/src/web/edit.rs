@@ -89,7 +89,8 @@ fn read(proposal: &ProposalInfo, text: &str) -> Result<Value, Vec<Diagnostic>> {
     read.spec.map(|spec| spec.to_json(Defaults::Omit)).ok_or(read.diagnostics)
 }
 
-fn problem(diagnostic: &Diagnostic) -> Problem {
+/// A problem as pages show it.
+pub(super) fn problem(diagnostic: &Diagnostic) -> Problem {
     Problem {
         severity: diagnostic.severity.to_string(),
         code: diagnostic.code.slug().to_owned(),

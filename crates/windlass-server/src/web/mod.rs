@@ -18,11 +18,17 @@ mod frame;
 mod guard;
 mod live;
 mod overview;
+mod people;
+mod policy;
 mod proposal;
 mod reach;
 mod repositories;
+mod repository;
+mod repository_form;
 mod routes;
 mod runs;
+mod settings;
+mod tokens;
 mod visit;
 
 pub(crate) use routes::router;

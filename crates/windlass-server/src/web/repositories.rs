@@ -5,7 +5,8 @@ use windlass_api::types::SyncBody;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::repositories::Repositories;
 
-use super::visit::Visit;
+use super::form::Form;
+use super::visit::{Visit, local};
 use super::{answer, frame};
 use crate::auth::Identity;
 use crate::http::request::Answer;
@@ -25,8 +26,11 @@ pub(super) async fn sync(
     who: Identity,
     visit: Visit,
     Path(id): Path<String>,
+    form: Form,
 ) -> Answer {
-    let run = runs::request_sync(&server, &who, &id, &SyncBody::default()).await?;
+    let body = SyncBody { confirm_mass_destroy: form.is_ticked("confirm_mass_destroy") };
+    let run = runs::request_sync(&server, &who, &id, &body).await?;
     let notice = Notice::new(Tone::Good, "Syncing: this page follows it");
-    answer::go_saying(&server, &visit, &format!("/app/runs/{run}"), &notice)
+    let run = format!("/app/runs/{run}");
+    answer::go_saying(&server, &visit, local(form.text("back")).unwrap_or(&run), &notice)
 }

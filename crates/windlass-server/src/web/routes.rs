@@ -7,6 +7,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
 use super::{answer, approvals, edit, entrance, guard, live, overview, proposal, repositories, runs};
+use super::{people, policy, repository, repository_form, settings, tokens};
 use crate::http::guard::panicked;
 use crate::server::Server;
 
@@ -45,6 +46,28 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::Sync => post(repositories::sync),
         Page::Runs => get(runs::list),
         Page::Run => get(runs::show),
+        Page::RegisterForm => get(repository_form::show),
+        Page::Register => post(repository_form::register),
+        Page::Probe => post(repository_form::probe),
+        Page::Repository | Page::Tested => get(repository::show),
+        Page::ConfigureForm => get(repository_form::edit),
+        Page::Configure => post(repository_form::configure),
+        Page::Schedule => post(repository::schedule),
+        Page::Test => post(repository::test),
+        Page::ForgetHostKeys => post(repository::forget_host_keys),
+        Page::Unregister => post(repository::remove),
+        Page::Settings => get(settings::show),
+        Page::Halt => post(settings::halt),
+        Page::Resume => post(settings::resume),
+        Page::People => get(people::show),
+        Page::AddPerson => post(people::add),
+        Page::ChangePerson => post(people::change),
+        Page::RemovePerson => post(people::remove),
+        Page::Tokens => get(tokens::show),
+        Page::MakeToken => post(tokens::make),
+        Page::RevokeToken => post(tokens::revoke),
+        Page::Policy => get(policy::show),
+        Page::SavePolicy => post(policy::save),
         Page::Lost => get(entrance::lost),
     }
 }

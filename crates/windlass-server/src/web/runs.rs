@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use windlass_web::frame::Place;
-use windlass_web::pages::run::Run;
+use windlass_web::pages::run::{Run, Show};
 use windlass_web::pages::runs::Runs;
 
 use super::visit::Visit;
@@ -18,6 +18,15 @@ use crate::server::Server;
 #[derive(Deserialize)]
 pub(super) struct ListQuery {
     repository: Option<String>,
+    cursor: Option<String>,
+}
+
+/// Proposals of a run on a page.
+const ON_A_PAGE: usize = 100;
+
+#[derive(Deserialize)]
+pub(super) struct ShowQuery {
+    show: Option<String>,
     cursor: Option<String>,
 }
 
@@ -53,10 +62,22 @@ pub(super) async fn show(
     who: Identity,
     visit: Visit,
     Path(id): Path<String>,
+    Query(query): Query<ShowQuery>,
 ) -> Answer {
-    let run = runs::load(&server, &who, &id, 0).await?;
-    let mut reading = server.store().read().await?;
+    let show = Show::of(query.show.as_deref().unwrap_or_default());
+    let page = PageQuery { limit: Some(ON_A_PAGE), cursor: query.cursor };
+    let mut reading = server.store().read_snapshot().await?;
+    let part = runs::load_part(&mut reading, &who, &id, show.statuses(), &page).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Runs).await?;
     drop(reading);
-    answer::page(&server, &visit, &Run { frame, run })
+    let next = part.meta.next_cursor.map(|cursor| {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        if show != Show::All {
+            query.append_pair("show", show.slug());
+        }
+        format!("/app/runs/{}?{}", part.run.id, query.append_pair("cursor", &cursor).finish())
+    });
+    let decided_at = part.decided_at.map(|at| at.to_string());
+    let page = Run { frame, run: part.run, tally: part.tally, decided_at, show, next };
+    answer::page(&server, &visit, &page)
 }

@@ -3,11 +3,16 @@
 pub mod approvals;
 pub mod edit;
 pub mod entrance;
+pub(crate) mod listing;
 pub mod overview;
 pub mod proposal;
 pub mod repositories;
+pub mod repository;
+pub mod repository_form;
 pub mod run;
 pub mod runs;
+pub mod settings;
+mod steps;
 
 /// Whether someone may do something now.
 #[derive(Clone, Debug, PartialEq, Eq)]

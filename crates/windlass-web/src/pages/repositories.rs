@@ -22,4 +22,8 @@ impl Repositories {
     pub(crate) fn may_sync(&self) -> Allowed {
         Allowed::unless(self.frame.why_not(Permission::GitopsSync))
     }
+
+    pub(crate) fn may_register(&self) -> Allowed {
+        Allowed::unless(self.frame.why_not(Permission::GitopsWrite))
+    }
 }

@@ -4,13 +4,87 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use serde_json::Value;
+use windlass_api::permission::Permission;
 use windlass_api::types::{ActionInfo, RunInfo, RunProposal};
+use windlass_core::proposal::Status;
 
+use super::Allowed;
+use super::repository::MASS_DESTROY;
+use super::steps::{Decided, Step, steps};
 use crate::frame::{Frame, Place};
 use crate::words;
 
 /// Names of one kind and change that are shown before the rest is only counted.
 const NAMES_SHOWN: usize = 40;
+
+/// Actions that were never proposed and are shown before the rest is only counted.
+const SKIPPED_SHOWN: usize = 100;
+
+/// What a run waits for that is told before the rest is only counted.
+const WAITS_SHOWN: usize = 8;
+
+/// Which of a run's changes are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    /// All.
+    #[default]
+    All,
+    /// Those that wait for a decision.
+    Waiting,
+    /// Those that are approved and not applied yet.
+    Approved,
+    /// Those that were applied.
+    Applied,
+    /// Those that failed.
+    Failed,
+    /// Those that were decided otherwise.
+    NotApplied,
+}
+
+impl Show {
+    const EACH: [Show; 6] =
+        [Show::All, Show::Waiting, Show::Approved, Show::Applied, Show::Failed, Show::NotApplied];
+
+    /// The choice of this spelling; all for anything else.
+    pub fn of(word: &str) -> Show {
+        Show::EACH.into_iter().find(|show| show.slug() == word).unwrap_or_default()
+    }
+
+    /// The spelling in addresses.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Show::All => "",
+            Show::Waiting => "waiting",
+            Show::Approved => "approved",
+            Show::Applied => "applied",
+            Show::Failed => "failed",
+            Show::NotApplied => "not-applied",
+        }
+    }
+
+    /// The states it stands for; none for all.
+    pub const fn statuses(self) -> &'static [Status] {
+        match self {
+            Show::All => &[],
+            Show::Waiting => &[Status::PendingApproval],
+            Show::Approved => &[Status::Approved],
+            Show::Applied => &[Status::Applied, Status::AppliedManually],
+            Show::Failed => &[Status::Failed],
+            Show::NotApplied => &[Status::Rejected, Status::Superseded, Status::Withdrawn, Status::Expired],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Show::All => "All",
+            Show::Waiting => "Waiting",
+            Show::Approved => "Approved",
+            Show::Applied => "Applied",
+            Show::Failed => "Failed",
+            Show::NotApplied => "Not applied",
+        }
+    }
+}
 
 /// The page.
 #[derive(Clone, Debug, Template)]
@@ -18,22 +92,32 @@ const NAMES_SHOWN: usize = 40;
 pub struct Run {
     /// What surrounds it.
     pub frame: Frame,
-    /// The run.
+    /// The run. Its proposals and actions are those of this page.
     pub run: RunInfo,
+    /// How many of all its proposals are in each state.
+    pub tally: BTreeMap<Status, usize>,
+    /// When the last of them was decided about.
+    pub decided_at: Option<String>,
+    /// Which are shown.
+    pub show: Show,
+    /// Where the list goes on.
+    pub next: Option<String>,
 }
 
 /// What differs of one kind.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct KindDiff {
     pub(crate) kind: String,
-    /// Change, names that are shown, how many are not.
-    pub(crate) changes: Vec<(&'static str, Vec<String>, usize)>,
+    /// Change, how many, names that are shown, how many are not.
+    pub(crate) changes: Vec<(&'static str, usize, Vec<String>, usize)>,
 }
 
-/// One step of a run's life.
-pub(crate) struct Step {
-    pub(crate) what: &'static str,
-    pub(crate) at: Option<String>,
+/// A tab over a run's changes.
+pub(crate) struct Choice {
+    pub(crate) slug: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) count: usize,
+    pub(crate) is_here: bool,
 }
 
 impl Run {
@@ -44,38 +128,86 @@ impl Run {
     }
 
     pub(crate) fn steps(&self) -> Vec<Step> {
-        let run = &self.run;
-        let finished = if run.error.is_some() { "failed" } else { "compared" };
-        vec![
-            Step { what: "asked for", at: Some(run.created_at.clone()) },
-            Step { what: "begun", at: run.started_at.clone() },
-            Step { what: finished, at: run.completed_at.clone() },
-            Step { what: "settled", at: run.applied_at.clone() },
-        ]
+        let decided = Decided {
+            pending: self.pending(),
+            approved: self.count(Show::Approved),
+            failed: self.failed(),
+            at: self.decided_at.clone(),
+        };
+        steps(&self.run, &decided)
     }
 
-    /// How many proposals are in each state.
-    pub(crate) fn tally(&self) -> BTreeMap<&str, usize> {
-        let mut tally = BTreeMap::new();
-        for proposal in &self.run.proposals {
-            *tally.entry(proposal.status.as_str()).or_default() += 1;
-        }
-        tally
+    fn count(&self, show: Show) -> usize {
+        let statuses = show.statuses();
+        let counts = |(status, _): &(&Status, &usize)| statuses.is_empty() || statuses.contains(status);
+        self.tally.iter().filter(counts).map(|(_, count)| count).sum()
     }
 
-    /// What became of the changes: title, tone, actions.
-    pub(crate) fn outcomes(&self) -> Vec<(&'static str, &'static str, &[ActionInfo])> {
-        let run = &self.run;
-        vec![
-            ("Applied", "good", &run.applied_actions),
-            ("Failed", "bad", &run.failed_actions),
-            ("Not applied", "calm", &run.skipped_actions),
-        ]
+    /// How many proposals it has.
+    pub(crate) fn total(&self) -> usize {
+        self.count(Show::All)
     }
 
     pub(crate) fn pending(&self) -> usize {
-        let is_pending = |proposal: &&RunProposal| proposal.status == "pending_approval";
-        self.run.proposals.iter().filter(is_pending).count()
+        self.count(Show::Waiting)
+    }
+
+    pub(crate) fn failed(&self) -> usize {
+        self.count(Show::Failed)
+    }
+
+    /// The tabs: all, and those of which there is any.
+    pub(crate) fn choices(&self) -> Vec<Choice> {
+        let choice = |show: Show| Choice {
+            slug: show.slug(),
+            name: show.name(),
+            count: self.count(show),
+            is_here: show == self.show,
+        };
+        let is_there = |choice: &Choice| choice.count > 0 || choice.is_here || choice.slug.is_empty();
+        Show::EACH.into_iter().map(choice).filter(is_there).collect()
+    }
+
+    /// The changes of this page, each with what became of it.
+    pub(crate) fn rows(&self) -> Vec<(&RunProposal, Option<&ActionInfo>)> {
+        let run = &self.run;
+        let actions: BTreeMap<&str, &ActionInfo> =
+            [&run.applied_actions, &run.failed_actions, &run.skipped_actions]
+                .into_iter()
+                .flatten()
+                .filter_map(|action| Some((action.proposal_id.as_deref()?, action)))
+                .collect();
+        run.proposals.iter().map(|proposal| (proposal, actions.get(proposal.id.as_str()).copied())).collect()
+    }
+
+    /// Whether there is something to say about a change beside its state.
+    pub(crate) fn has_why(&self, proposal: &RunProposal, action: &Option<&ActionInfo>) -> bool {
+        match action {
+            Some(action) => action.reason.is_some(),
+            None => !proposal.blocked_by.is_empty(),
+        }
+    }
+
+    /// Differences that were never proposed, and how many more there are.
+    pub(crate) fn skipped(&self) -> (Vec<&ActionInfo>, usize) {
+        let all = || self.run.skipped_actions.iter().filter(|action| action.proposal_id.is_none());
+        (all().take(SKIPPED_SHOWN).collect(), all().count().saturating_sub(SKIPPED_SHOWN))
+    }
+
+    /// What it waits for, and how much more.
+    pub(crate) fn waits(&self) -> (&[String], usize) {
+        let waits = &self.run.waiting_for;
+        let shown = waits.len().min(WAITS_SHOWN);
+        (&waits[..shown], waits.len() - shown)
+    }
+
+    /// Whether it was stopped because it would destroy too much.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.run.error.as_ref().is_some_and(|error| error.code == MASS_DESTROY)
+    }
+
+    pub(crate) fn may_sync(&self) -> Allowed {
+        Allowed::unless(self.frame.why_not(Permission::GitopsSync))
     }
 }
 
@@ -93,7 +225,7 @@ fn collect(diff: &Value, kinds: &mut Vec<KindDiff>) {
             .filter_map(|(change, key)| Some((change, names(key).filter(|names| !names.is_empty())?)))
             .map(|(change, names)| {
                 let shown = names.iter().take(NAMES_SHOWN).map(name_of).collect();
-                (change, shown, names.len().saturating_sub(NAMES_SHOWN))
+                (change, names.len(), shown, names.len().saturating_sub(NAMES_SHOWN))
             })
             .collect();
         if !changes.is_empty() {

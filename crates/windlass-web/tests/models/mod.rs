@@ -1,13 +1,17 @@
 //! Models whose every text is the same, for every page.
 
+mod settings;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
+use windlass_api::types as api;
 use windlass_api::types::{
     AccountInfo, ActionInfo, ApprovalInfo, ErrorBody, ErrorDetail, FieldChange, GateInfo, HaltInfo, Me,
-    Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal, Status,
+    Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
 };
+use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_web::Html;
 use windlass_web::frame::{Frame, Notice, Place, Theme, Tone};
@@ -17,7 +21,7 @@ use windlass_web::pages::entrance::{Bounce, Password, SignIn, Trouble};
 use windlass_web::pages::overview::{KindHealth, Overview};
 use windlass_web::pages::proposal::{Neighbour, Proposal, Reach, Standing, View};
 use windlass_web::pages::repositories::Repositories;
-use windlass_web::pages::run::Run;
+use windlass_web::pages::run::{Run, Show};
 use windlass_web::pages::runs::Runs;
 
 /// What attacks are made of.
@@ -234,7 +238,7 @@ fn overview(t: &str) -> Overview {
     let account = AccountInfo { id: text(t), name: text(t), halted: None, created_at: text(t) };
     Overview {
         frame: frame(t),
-        status: Status {
+        status: api::Status {
             account,
             version: text(t),
             resources: BTreeMap::from([(text(t), 1)]),
@@ -324,6 +328,24 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         ("edit", edit.html()),
         ("repositories", Repositories { frame: frame(t), repositories: vec![repository(t)] }.html()),
         ("runs", Runs { frame: frame(t), runs: vec![run(t)], repository: some(t), next: some(t) }.html()),
-        ("run", Run { frame: frame(t), run: run(t) }.html()),
+        ("run", run_page(t).html()),
     ]
+    .into_iter()
+    .chain(settings::every_page(t))
+    .collect()
+}
+
+fn run_page(t: &str) -> Run {
+    let mut shown = run(t);
+    // What was never proposed, and the run that would destroy too much.
+    shown.skipped_actions.push(ActionInfo { proposal_id: None, ..shown.skipped_actions[0].clone() });
+    shown.error = Some(RunErrorInfo { code: text("mass-destroy"), message: text(t), help: text(t) });
+    Run {
+        frame: frame(t),
+        run: shown,
+        tally: BTreeMap::from([(Status::PendingApproval, 1), (Status::Failed, 1)]),
+        decided_at: some(t),
+        show: Show::Failed,
+        next: some(t),
+    }
 }

@@ -10,4 +10,7 @@ mod browser;
 mod decisions;
 mod forms;
 mod pages;
+mod repositories;
+mod runs;
 mod session;
+mod settings;

@@ -23,6 +23,7 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
         }
         let id = match entry.page {
             Page::Run => run["id"].as_str().unwrap(),
+            Page::Repository | Page::ConfigureForm | Page::Tested => repository.as_str(),
             _ => run["proposals"][0]["id"].as_str().unwrap(),
         };
         let path = entry.path.replace("{id}", id).replace("{*rest}", "nowhere");
@@ -77,7 +78,10 @@ async fn what_is_not_there_and_what_is_in_another_account_look_alike() {
     let stranger = installation.person(&elsewhere, windlass_api::permission::Role::Admin).await;
     let mut browser = Browser::of(&installation, &stranger);
     let without_request = |page: String| page.split("Request <code>").next().unwrap().to_owned();
-    for (place, id) in [("proposals", &run["proposals"][0]["id"]), ("runs", &run["id"])] {
+    let repository = serde_json::Value::from(repository);
+    for (place, id) in
+        [("proposals", &run["proposals"][0]["id"]), ("runs", &run["id"]), ("repositories", &repository)]
+    {
         let theirs = browser.get(&format!("/app/{place}/{}", id.as_str().unwrap())).await;
         let absent = browser.get(&format!("/app/{place}/01a1e292-0000-7000-8000-000000000000")).await;
         assert_eq!((theirs.status, absent.status), (404, 404));
@@ -98,6 +102,7 @@ async fn empty_places_say_what_to_do_next() {
         ("/app/approvals?q=nothing", "No proposal matches"),
         ("/app/repositories", "windlass repo add"),
         ("/app/runs", "windlass sync"),
+        ("/app/settings/tokens", "windlass token create"),
     ] {
         assert!(browser.page(path).await.contains(told), "{path}");
     }

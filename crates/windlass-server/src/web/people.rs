@@ -1,0 +1,127 @@
+//! The people of the account.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use windlass_api::permission::Role;
+use windlass_api::types::{UserBody, UserCreated, UserPatch};
+use windlass_core::redacted::Redacted;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::settings::{Once, People};
+
+use super::form::Form;
+use super::repository::is_mendable;
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::error::HttpError;
+use crate::http::request::Answer;
+use crate::http::users;
+use crate::server::Server;
+
+const HERE: &str = "/app/settings/people";
+
+pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    page(&server, &who, &visit, &Form::default(), Came::Nothing).await
+}
+
+pub(super) async fn add(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+    let added = match role_of(&form) {
+        Ok(role) => {
+            let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
+            users::add(&server, &who, &UserBody { email, name, role }).await
+        }
+        Err(error) => Err(error),
+    };
+    match added {
+        Ok(made) => {
+            let told = format!("{} is in this account now", made.user.email);
+            finish(&server, &who, &visit, made, told).await
+        }
+        Err(error) => page(&server, &who, &visit, &form, Came::Error(error)).await,
+    }
+}
+
+pub(super) async fn change(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Answer {
+    let patch = match form.text("do") {
+        "role" => role_of(&form).map(|role| UserPatch { role: Some(role), ..UserPatch::default() }),
+        "disable" => Ok(UserPatch { disabled: Some(true), ..UserPatch::default() }),
+        "enable" => Ok(UserPatch { disabled: Some(false), ..UserPatch::default() }),
+        "reset" => Ok(UserPatch { reset_password: true, ..UserPatch::default() }),
+        _ => Err(HttpError::bad_request("say what to change", "press one of the buttons")),
+    };
+    let changed = match patch {
+        Ok(patch) => users::alter(&server, &who, &id, &patch).await,
+        Err(error) => Err(error),
+    };
+    match changed {
+        Ok(made) => {
+            let told = format!("{} was changed", made.user.email);
+            finish(&server, &who, &visit, made, told).await
+        }
+        Err(error) => page(&server, &who, &visit, &Form::default(), Came::Error(error)).await,
+    }
+}
+
+pub(super) async fn remove(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    match users::expel(&server, &who, &id).await {
+        Ok(()) => {
+            let notice = Notice::new(Tone::Good, "They are no longer in this account");
+            answer::go_saying(&server, &visit, HERE, &notice)
+        }
+        Err(error) => page(&server, &who, &visit, &Form::default(), Came::Error(error)).await,
+    }
+}
+
+fn role_of(form: &Form) -> Result<Role, HttpError> {
+    let unknown = || HttpError::bad_request("there is no such role", "choose one of the list");
+    Role::from_slug(form.text("role")).ok_or_else(unknown)
+}
+
+/// A password is shown by the very answer that made it and kept nowhere; without one the list is shown anew.
+async fn finish(server: &Server, who: &Identity, visit: &Visit, made: UserCreated, told: String) -> Answer {
+    match made.one_time_password {
+        Some(password) => {
+            let once = Once { of: made.user.email, secret: Redacted::new(password) };
+            page(server, who, visit, &Form::default(), Came::Once(once)).await
+        }
+        None => answer::go_saying(server, visit, HERE, &Notice::new(Tone::Good, told)),
+    }
+}
+
+/// What came of a form.
+enum Came {
+    Nothing,
+    Once(Once),
+    Error(HttpError),
+}
+
+async fn page(server: &Server, who: &Identity, visit: &Visit, form: &Form, came: Came) -> Answer {
+    let (once, error) = match came {
+        Came::Nothing => (None, None),
+        Came::Once(once) => (Some(once), None),
+        Came::Error(error) if is_mendable(&error) => (None, Some(error)),
+        Came::Error(error) => return Err(error),
+    };
+    let mut reading = server.store().read().await?;
+    let people = users::load_all(&mut reading, who).await?;
+    let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
+    drop(reading);
+    let status = error.as_ref().map_or(StatusCode::OK, HttpError::status);
+    let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
+    let page = People { frame, people, email, name, error: error.map(HttpError::into_body), once };
+    match status {
+        StatusCode::OK => answer::page(server, visit, &page),
+        status => Ok(answer::html(status, &page)),
+    }
+}

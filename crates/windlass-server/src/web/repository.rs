@@ -1,0 +1,125 @@
+//! One repository: how it is, and what can be done with it.
+
+use axum::extract::{Path, State};
+use windlass_api::types::{RepositoryFields, RepositoryTest};
+use windlass_core::proposal::Status;
+use windlass_store::ProposalFilter;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::repository::Repository;
+
+use super::form::Form;
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::error::HttpError;
+use crate::http::page::PageQuery;
+use crate::http::request::{Answer, IfMatch};
+use crate::http::{repositories, runs};
+use crate::server::Server;
+
+/// Runs shown.
+const RUNS: usize = 10;
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    page(&server, &who, &visit, &id, None).await
+}
+
+pub(super) async fn test(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    let test = repositories::examine_registered(&server, &who, &id).await?;
+    page(&server, &who, &visit, &id, Some(test)).await
+}
+
+async fn page(
+    server: &Server,
+    who: &Identity,
+    visit: &Visit,
+    id: &str,
+    test: Option<RepositoryTest>,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = repositories::load(&mut reading, who, id).await?;
+    let last = PageQuery { limit: Some(RUNS), cursor: None };
+    let runs = runs::load_page(&mut reading, who, Some(&repository.id), &last).await?.sync_runs;
+    let owned = reading.resources_owned(&who.account_id, &repository.id).await?;
+    let in_states = |statuses: &[Status]| ProposalFilter {
+        statuses: statuses.to_vec(),
+        repository_id: Some(repository.id.clone()),
+        ..ProposalFilter::default()
+    };
+    let pending = reading.proposals_matching(&who.account_id, &in_states(&[Status::PendingApproval])).await?;
+    let approved = reading.proposals_matching(&who.account_id, &in_states(&[Status::Approved])).await?;
+    let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
+    drop(reading);
+    let page = Repository { frame, repository, runs, owned, open: pending + approved, pending, test };
+    answer::page(server, visit, &page)
+}
+
+pub(super) async fn schedule(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Answer {
+    let enabled = form.text("enabled") == "yes";
+    let fields = RepositoryFields { enabled: Some(enabled), ..RepositoryFields::default() };
+    let repository = repositories::configure(&server, &who, &id, &IfMatch(None), fields).await?;
+    let word = if enabled { "is synced on its own" } else { "is synced only when asked" };
+    let notice = Notice::new(Tone::Good, format!("{} {word}", repository.name));
+    answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+}
+
+pub(super) async fn forget_host_keys(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    let repository = repositories::forget(&server, &who, &id).await?;
+    let notice = Notice::new(Tone::Good, "The pinned host keys are forgotten: the next sync pins anew");
+    answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+}
+
+pub(super) async fn remove(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = repositories::load(&mut reading, &who, &id).await?;
+    drop(reading);
+    if form.text("name").trim() != repository.name {
+        let message = format!("Nothing was removed: type {} to remove it", repository.name);
+        return answer::go_saying(
+            &server,
+            &visit,
+            &address(&repository.id),
+            &Notice::new(Tone::Bad, message),
+        );
+    }
+    repositories::unregister(&server, &who, &repository.id).await?;
+    let notice = Notice::new(Tone::Good, format!("{} was removed; what it owned stays", repository.name));
+    answer::go_saying(&server, &visit, "/app/repositories", &notice)
+}
+
+/// Where a repository's page is.
+pub(super) fn address(id: &str) -> String {
+    format!("/app/repositories/{id}")
+}
+
+/// Whether an error is the sender's to mend, so that the form is shown again with it.
+pub(super) fn is_mendable(error: &HttpError) -> bool {
+    error.status().is_client_error() && error.status() != axum::http::StatusCode::NOT_FOUND
+}

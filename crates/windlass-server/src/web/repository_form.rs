@@ -1,0 +1,204 @@
+//! Registering a repository, and changing one.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use windlass_api::types::{RepositoryFields, RepositoryInfo, RepositoryTest};
+use windlass_core::secret::is_private_key;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::repository_form::{Filled, RepositoryForm};
+
+use super::form::Form;
+use super::repository::{address, is_mendable};
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::error::HttpError;
+use crate::http::repositories;
+use crate::http::request::{Answer, IfMatch};
+use crate::server::Server;
+
+pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    again(&server, &who, &visit, None, Filled::default(), Came::Nothing).await
+}
+
+pub(super) async fn register(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    form: Form,
+) -> Answer {
+    let filled = read(&form);
+    let registered = match fields_of(&filled, Use::New) {
+        Ok(fields) => repositories::register(&server, &who, fields).await,
+        Err(error) => Err(error),
+    };
+    match registered {
+        Ok(repository) => {
+            let word = if repository.enabled { ": its first sync is under way" } else { "" };
+            let notice = Notice::new(Tone::Good, format!("{} is registered{word}", repository.name));
+            answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+        }
+        Err(error) => again(&server, &who, &visit, None, filled, Came::Error(error)).await,
+    }
+}
+
+pub(super) async fn probe(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+    let filled = read(&form);
+    let tested = match fields_of(&filled, Use::New) {
+        Ok(fields) => repositories::examine_new(&server, &who, fields).await,
+        Err(error) => Err(error),
+    };
+    let came = tested.map_or_else(Came::Error, Came::Test);
+    again(&server, &who, &visit, None, filled, came).await
+}
+
+pub(super) async fn edit(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    let existing = existing(&server, &who, &id).await?;
+    let filled = Filled {
+        name: existing.name.clone(),
+        repo_url: existing.repo_url.clone(),
+        branch: existing.branch.clone(),
+        path_prefix: existing.path_prefix.clone(),
+        credential_path: existing.vault_credential_path.clone().unwrap_or_default(),
+        interval: existing.reconcile_interval_seconds.to_string(),
+        enabled: existing.enabled,
+        auto_apply: existing.auto_apply,
+        ..Filled::default()
+    };
+    again(&server, &who, &visit, Some(existing), filled, Came::Nothing).await
+}
+
+pub(super) async fn configure(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Answer {
+    let mut existing = existing(&server, &who, &id).await?;
+    let filled = read(&form);
+    // The version that was looked at, not the one that is there by now.
+    let version = form.text("version").parse().ok();
+    existing.version = version.unwrap_or(existing.version);
+    let changed = match fields_of(&filled, Use::Existing) {
+        Ok(fields) => repositories::configure(&server, &who, &existing.id, &IfMatch(version), fields).await,
+        Err(error) => Err(error),
+    };
+    match changed {
+        Ok(repository) => {
+            let notice = Notice::new(Tone::Good, format!("{} was changed", repository.name));
+            answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+        }
+        Err(error) => again(&server, &who, &visit, Some(existing), filled, Came::Error(error)).await,
+    }
+}
+
+async fn existing(server: &Server, who: &Identity, id: &str) -> Result<RepositoryInfo, HttpError> {
+    let mut reading = server.store().read().await?;
+    repositories::load(&mut reading, who, id).await
+}
+
+fn read(form: &Form) -> Filled {
+    let text = |name: &str| form.text(name).trim().to_owned();
+    Filled {
+        name: text("name"),
+        repo_url: text("repo_url"),
+        branch: text("branch"),
+        path_prefix: text("path_prefix"),
+        credential_path: text("vault_credential_path"),
+        interval: text("reconcile_interval_seconds"),
+        enabled: form.is_ticked("enabled"),
+        auto_apply: form.is_ticked("auto_apply"),
+        ca_pem: text("ca_pem"),
+        allowed_signers: text("allowed_signers"),
+        drops_ca: form.is_ticked("drops_ca"),
+        drops_signers: form.is_ticked("drops_signers"),
+    }
+}
+
+/// What a form is used for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    New,
+    Existing,
+}
+
+/// The form as a request of the API: what was left empty is left out, or taken away where that is meant.
+fn fields_of(filled: &Filled, used: Use) -> Result<RepositoryFields, HttpError> {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    // On an existing one an empty field says that there shall be none.
+    let optional = |text: &str| if used == Use::Existing { Some(text.to_owned()) } else { some(text) };
+    let interval = match filled.interval.as_str() {
+        "" => None,
+        text => Some(text.parse().map_err(|_| {
+            let message = "reconcile_interval_seconds is a whole number of seconds";
+            HttpError::unprocessable("bad-value", message, "300 is usual")
+        })?),
+    };
+    let kept = |text: &str, drops: bool| if drops { Some(String::new()) } else { some(text) };
+    Ok(RepositoryFields {
+        name: some(&filled.name),
+        repo_url: some(&filled.repo_url),
+        branch: some(&filled.branch),
+        path_prefix: optional(&filled.path_prefix),
+        vault_credential_path: optional(&filled.credential_path),
+        ca_pem: kept(&filled.ca_pem, filled.drops_ca),
+        allowed_signers: kept(&filled.allowed_signers, filled.drops_signers),
+        enabled: Some(filled.enabled),
+        auto_apply: Some(filled.auto_apply),
+        reconcile_interval_seconds: interval,
+    })
+}
+
+/// What was typed stands in the form again, but no secret that was typed in the wrong place.
+fn leave_out_secrets(filled: &mut Filled) {
+    if let Some((scheme, rest)) = filled.repo_url.split_once("://") {
+        let host = rest.split('/').next().unwrap_or_default();
+        if let Some((user, _)) = host.rsplit_once('@').filter(|(user, _)| user.contains(':')) {
+            filled.repo_url = format!("{scheme}://{}", &rest[user.len() + 1..]);
+        }
+    }
+    for text in [&mut filled.ca_pem, &mut filled.allowed_signers, &mut filled.credential_path] {
+        if is_private_key(text) {
+            text.clear();
+        }
+    }
+}
+
+/// What came of the form before.
+enum Came {
+    Nothing,
+    Test(RepositoryTest),
+    Error(HttpError),
+}
+
+async fn again(
+    server: &Server,
+    who: &Identity,
+    visit: &Visit,
+    existing: Option<RepositoryInfo>,
+    mut filled: Filled,
+    came: Came,
+) -> Answer {
+    leave_out_secrets(&mut filled);
+    let (test, error) = match came {
+        Came::Nothing => (None, None),
+        Came::Test(test) => (Some(test), None),
+        Came::Error(error) if is_mendable(&error) => (None, Some(error.into_body())),
+        Came::Error(error) => return Err(error),
+    };
+    let mut reading = server.store().read().await?;
+    let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
+    drop(reading);
+    let is_wrong = error.is_some();
+    let page = RepositoryForm { frame, existing, filled, error, test };
+    match is_wrong {
+        true => Ok(answer::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
+        false => answer::page(server, visit, &page),
+    }
+}

@@ -1,0 +1,37 @@
+//! The account, one's own, and the kill switch.
+
+use axum::extract::State;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::settings::Settings;
+
+use super::form::Form;
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::accounts;
+use crate::http::error::HttpError;
+use crate::http::request::Answer;
+use crate::server::Server;
+
+pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    let mut reading = server.store().read().await?;
+    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Settings).await?;
+    drop(reading);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    answer::page(&server, &visit, &Settings { frame, account: accounts::info(&account), version })
+}
+
+pub(super) async fn halt(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+    let Some(reason) = form.filled("reason") else {
+        let notice = Notice::new(Tone::Warn, "Nothing was halted: say why, everyone will want to know");
+        return answer::go_saying(&server, &visit, "/app/settings", &notice);
+    };
+    accounts::pull_switch(&server, &who, reason).await?;
+    answer::go_saying(&server, &visit, "/app/settings", &Notice::new(Tone::Good, "Applying is halted"))
+}
+
+pub(super) async fn resume(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    accounts::release_switch(&server, &who).await?;
+    answer::go_saying(&server, &visit, "/app/settings", &Notice::new(Tone::Good, "Applying goes on"))
+}

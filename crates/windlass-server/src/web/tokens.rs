@@ -1,0 +1,116 @@
+//! API tokens.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use windlass_api::permission::Permission;
+use windlass_api::types::TokenBody;
+use windlass_core::redacted::Redacted;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::settings::{Once, Tokens};
+
+use super::form::Form;
+use super::repository::is_mendable;
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::error::HttpError;
+use crate::http::request::Answer;
+use crate::http::tokens;
+use crate::server::Server;
+
+/// What stands in the form.
+struct Filled {
+    name: String,
+    days: String,
+    ticked: Vec<Permission>,
+}
+
+impl Default for Filled {
+    fn default() -> Filled {
+        let ticked = vec![Permission::GitopsRead, Permission::FleetRead];
+        Filled { name: String::new(), days: "90".to_owned(), ticked }
+    }
+}
+
+pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    page(&server, &who, &visit, Filled::default(), Came::Nothing).await
+}
+
+pub(super) async fn make(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+    let filled = Filled {
+        name: form.text("name").trim().to_owned(),
+        days: form.text("days").trim().to_owned(),
+        ticked: form.all("permission").filter_map(Permission::from_slug).collect(),
+    };
+    let made = match read(&filled) {
+        Ok(body) => tokens::make(&server, &who, body).await,
+        Err(error) => Err(error),
+    };
+    match made {
+        // The secret is shown by the very answer that made it and kept nowhere.
+        Ok(made) => {
+            let once = Once { of: made.token.name, secret: Redacted::new(made.secret) };
+            page(&server, &who, &visit, Filled::default(), Came::Once(once)).await
+        }
+        Err(error) => page(&server, &who, &visit, filled, Came::Error(error)).await,
+    }
+}
+
+fn read(filled: &Filled) -> Result<TokenBody, HttpError> {
+    if filled.ticked.is_empty() {
+        let help = "tick at least one permission";
+        return Err(HttpError::unprocessable(
+            "missing-key",
+            "a token that may do nothing is of no use",
+            help,
+        ));
+    }
+    let days = filled.days.parse().map_err(|_| {
+        let message = "the days until it ends are a whole number";
+        HttpError::unprocessable("bad-value", message, "1 to 365")
+    })?;
+    Ok(TokenBody {
+        name: filled.name.clone(),
+        permissions: filled.ticked.clone(),
+        expires_in_days: Some(days),
+    })
+}
+
+pub(super) async fn revoke(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    tokens::take_back(&server, &who, &id).await?;
+    let notice = Notice::new(Tone::Good, "The token was revoked");
+    answer::go_saying(&server, &visit, "/app/settings/tokens", &notice)
+}
+
+/// What came of a form.
+enum Came {
+    Nothing,
+    Once(Once),
+    Error(HttpError),
+}
+
+async fn page(server: &Server, who: &Identity, visit: &Visit, filled: Filled, came: Came) -> Answer {
+    let (once, error) = match came {
+        Came::Nothing => (None, None),
+        Came::Once(once) => (Some(once), None),
+        Came::Error(error) if is_mendable(&error) => (None, Some(error)),
+        Came::Error(error) => return Err(error),
+    };
+    let mut reading = server.store().read().await?;
+    let tokens = tokens::load_all(&mut reading, who).await?;
+    let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
+    drop(reading);
+    let status = error.as_ref().map_or(StatusCode::OK, HttpError::status);
+    let Filled { name, days, ticked } = filled;
+    let error = error.map(HttpError::into_body);
+    let page = Tokens { frame, tokens, name, days, ticked, error, once };
+    match status {
+        StatusCode::OK => answer::page(server, visit, &page),
+        status => Ok(answer::html(status, &page)),
+    }
+}

@@ -1,0 +1,36 @@
+//! A text that someone wrote, with what is wrong in it at its place.
+
+use windlass_api::types::Problem;
+
+/// Lines that are shown with their problems; a longer text is told by line number alone.
+const MAX_LISTED: usize = 400;
+
+/// A line of the text with what is wrong in it.
+pub(crate) struct Listed<'e> {
+    pub(crate) number: usize,
+    pub(crate) text: &'e str,
+    pub(crate) problems: Vec<&'e Problem>,
+}
+
+/// The lines of a text.
+pub(crate) fn listed<'e>(text: &'e str, problems: &'e [Problem]) -> Vec<Listed<'e>> {
+    let lines = text.lines().take(MAX_LISTED).enumerate();
+    lines
+        .map(|(index, text)| Listed {
+            number: index + 1,
+            text,
+            problems: problems.iter().filter(|problem| problem.line == index + 1).collect(),
+        })
+        .collect()
+}
+
+/// Problems that no listed line shows.
+pub(crate) fn unplaced<'e>(text: &str, problems: &'e [Problem]) -> Vec<&'e Problem> {
+    let lines = text.lines().take(MAX_LISTED).count();
+    problems.iter().filter(|problem| problem.line == 0 || problem.line > lines).collect()
+}
+
+/// How tall the field for a text is.
+pub(crate) fn rows(text: &str) -> usize {
+    (text.lines().count() + 2).clamp(10, 32)
+}

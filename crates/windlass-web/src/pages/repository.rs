@@ -1,0 +1,126 @@
+//! One repository: how it is, what it is set to, and what can be done with it.
+
+use askama::Template;
+use windlass_api::permission::Permission;
+use windlass_api::types::{CheckOutcome, RepositoryInfo, RepositoryTest, RunInfo};
+
+use super::Allowed;
+use super::steps::{Decided, Step, steps};
+use crate::frame::{Frame, Place};
+use crate::words;
+
+/// The page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "repository.html")]
+pub struct Repository {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// The repository.
+    pub repository: RepositoryInfo,
+    /// Its last runs, newest first.
+    pub runs: Vec<RunInfo>,
+    /// How many live resources it owns.
+    pub owned: usize,
+    /// How many of its proposals are open.
+    pub open: usize,
+    /// How many of them wait for a decision.
+    pub pending: usize,
+    /// What a test of its connection found, if one was asked for.
+    pub test: Option<RepositoryTest>,
+}
+
+impl Repository {
+    pub(crate) fn may(&self, permission: &str) -> Allowed {
+        let why = Permission::from_slug(permission).and_then(|permission| self.frame.why_not(permission));
+        Allowed::unless(why)
+    }
+
+    pub(crate) fn last(&self) -> Option<&RunInfo> {
+        self.runs.first()
+    }
+
+    /// Where the last run is.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        let decided = Decided {
+            pending: self.pending,
+            approved: self.open.saturating_sub(self.pending),
+            ..Decided::default()
+        };
+        self.last().map(|run| steps(run, &decided)).unwrap_or_default()
+    }
+
+    /// What the last run would have destroyed, if that stopped it.
+    pub(crate) fn stopped(&self) -> Option<&str> {
+        let error = self.last()?.error.as_ref()?;
+        (error.code == MASS_DESTROY).then_some(error.message.as_str())
+    }
+
+    pub(crate) fn is_ssh(&self) -> bool {
+        shape(&self.repository.repo_url) == "ssh"
+    }
+}
+
+/// The code of a run that was stopped because it would destroy most of what a repository owns.
+pub(crate) const MASS_DESTROY: &str = "mass-destroy";
+
+/// Which sort of credential an address needs: `https`, `ssh`, `file`, or nothing if it cannot be told yet.
+pub(crate) fn shape(url: &str) -> &'static str {
+    let url = url.trim();
+    match url.split_once("://") {
+        Some(("https" | "http", _)) => "https",
+        Some(("ssh", _)) => "ssh",
+        Some(("file", _)) => "file",
+        None if url.contains('@') && url.contains(':') => "ssh",
+        _ => "",
+    }
+}
+
+/// The class of a step of a connection test.
+pub(crate) fn outcome(outcome: &CheckOutcome) -> &'static str {
+    match outcome {
+        CheckOutcome::Passed => "passed",
+        CheckOutcome::Failed => "failed",
+        CheckOutcome::NotReached => "unreached",
+    }
+}
+
+/// Its icon.
+pub(crate) fn outcome_icon(outcome: &CheckOutcome) -> &'static str {
+    match outcome {
+        CheckOutcome::Passed => "good",
+        CheckOutcome::Failed => "bad",
+        CheckOutcome::NotReached => "dot",
+    }
+}
+
+/// What a step of a connection test is called.
+pub(crate) fn step(step: &str) -> String {
+    match step {
+        "dns" => "Name".to_owned(),
+        "connect" => "Connection".to_owned(),
+        "tls" => "Certificate".to_owned(),
+        "auth" => "Sign-in".to_owned(),
+        "prefix" => "Directory".to_owned(),
+        "file" => "fleet.yaml".to_owned(),
+        other => words::state(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_tells_which_credential_it_needs() {
+        for (url, told) in [
+            ("https://git.example.com/fleet.git", "https"),
+            ("ssh://git@git.example.com/fleet.git", "ssh"),
+            ("git@git.example.com:acme/fleet.git", "ssh"),
+            ("file:///srv/fleet", "file"),
+            ("git.example", ""),
+            ("javascript:alert(1)", ""),
+        ] {
+            assert_eq!(shape(url), told, "{url}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Settings: the account and its kill switch, its people, API tokens, the approval policy.
+
+use askama::Template;
+use windlass_api::permission::{Permission, Role};
+use windlass_api::types::{AccountInfo, ErrorBody, Problem, TokenInfo, UserInfo};
+use windlass_core::redacted::Redacted;
+
+use super::Allowed;
+use crate::frame::{Frame, Place};
+use crate::words;
+
+/// A secret that is shown this once.
+#[derive(Clone, Debug)]
+pub struct Once {
+    /// Whose or what it is.
+    pub of: String,
+    /// The secret.
+    pub secret: Redacted<String>,
+}
+
+/// The account, one's own and the kill switch.
+#[derive(Clone, Debug, Template)]
+#[template(path = "settings.html")]
+pub struct Settings {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// The account.
+    pub account: AccountInfo,
+    /// The server's version.
+    pub version: String,
+}
+
+/// The people of the account.
+#[derive(Clone, Debug, Template)]
+#[template(path = "people.html")]
+pub struct People {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// By e-mail address.
+    pub people: Vec<UserInfo>,
+    /// The e-mail address in the form.
+    pub email: String,
+    /// The name in the form.
+    pub name: String,
+    /// Why something was refused.
+    pub error: Option<ErrorBody>,
+    /// A one-time password that was made.
+    pub once: Option<Once>,
+}
+
+/// API tokens.
+#[derive(Clone, Debug, Template)]
+#[template(path = "tokens.html")]
+pub struct Tokens {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// Newest first.
+    pub tokens: Vec<TokenInfo>,
+    /// The name in the form.
+    pub name: String,
+    /// The days in the form.
+    pub days: String,
+    /// The permissions that are ticked in the form.
+    pub ticked: Vec<Permission>,
+    /// Why something was refused.
+    pub error: Option<ErrorBody>,
+    /// The secret of a token that was made.
+    pub once: Option<Once>,
+}
+
+/// The approval policy.
+#[derive(Clone, Debug, Template)]
+#[template(path = "policy.html")]
+pub struct Policy {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// The policy as YAML, or what someone made of it.
+    pub text: String,
+    /// The version it was when it was read.
+    pub version: i64,
+    /// Problems in the text, each with its place.
+    pub problems: Vec<Problem>,
+    /// Why it was refused as a whole.
+    pub error: Option<ErrorBody>,
+}
+
+/// One tab: where, what, whether it is open, and why it may not be.
+pub(crate) struct Tab {
+    pub(crate) href: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) is_here: bool,
+    pub(crate) allowed: Allowed,
+}
+
+fn tabs(frame: &Frame, here: &str) -> Vec<Tab> {
+    let people = Allowed::unless(frame.why_not(Permission::GitopsAdmin));
+    [
+        ("/app/settings", "Account", Allowed::Yes),
+        ("/app/settings/people", "People", people),
+        ("/app/settings/tokens", "API tokens", Allowed::Yes),
+        ("/app/settings/policy", "Approval policy", Allowed::Yes),
+    ]
+    .into_iter()
+    .map(|(href, name, allowed)| Tab { href, name, is_here: href == here, allowed })
+    .collect()
+}
+
+impl Settings {
+    pub(crate) fn tabs(&self) -> Vec<Tab> {
+        tabs(&self.frame, "/app/settings")
+    }
+
+    pub(crate) fn may_switch(&self) -> Allowed {
+        Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
+    }
+
+    /// Every permission, and whether one has it.
+    pub(crate) fn permissions(&self) -> Vec<(&'static str, &'static str, bool)> {
+        let has = |permission: &Permission| self.frame.me.permissions.contains(permission);
+        Permission::ALL.iter().map(|it| (it.slug(), meaning(*it), has(it))).collect()
+    }
+}
+
+impl People {
+    pub(crate) fn tabs(&self) -> Vec<Tab> {
+        tabs(&self.frame, "/app/settings/people")
+    }
+
+    pub(crate) fn roles(&self) -> impl Iterator<Item = (&'static Role, &'static str)> {
+        Role::ALL.iter().map(|role| (role, role_meaning(*role)))
+    }
+
+    pub(crate) fn is_me(&self, person: &UserInfo) -> bool {
+        person.id == self.frame.me.user_id
+    }
+}
+
+impl Tokens {
+    pub(crate) fn tabs(&self) -> Vec<Tab> {
+        tabs(&self.frame, "/app/settings/tokens")
+    }
+
+    /// Every permission: its spelling, what it means, whether it is ticked, whether one may give it away.
+    pub(crate) fn choices(&self) -> Vec<(&'static str, &'static str, bool, bool)> {
+        let has = |permission: &Permission| self.frame.me.permissions.contains(permission);
+        Permission::ALL
+            .iter()
+            .map(|it| (it.slug(), meaning(*it), self.ticked.contains(it) && has(it), has(it)))
+            .collect()
+    }
+
+    /// What a token is now.
+    pub(crate) fn state(&self, token: &TokenInfo) -> (&'static str, &'static str) {
+        let is_over = token.expires_at.as_ref().is_some_and(|at| *at <= self.frame.now.to_string());
+        match (&token.revoked_at, is_over) {
+            (Some(_), _) => ("calm", "Revoked"),
+            (None, true) => ("bad", "Expired"),
+            (None, false) => ("good", "Good"),
+        }
+    }
+}
+
+impl Policy {
+    pub(crate) fn tabs(&self) -> Vec<Tab> {
+        tabs(&self.frame, "/app/settings/policy")
+    }
+
+    pub(crate) fn may_save(&self) -> Allowed {
+        Allowed::unless(self.frame.why_not(Permission::GitopsAdmin))
+    }
+}
+
+fn meaning(permission: Permission) -> &'static str {
+    match permission {
+        Permission::GitopsRead => "see repositories, runs, proposals, drift, events and the audit log",
+        Permission::GitopsWrite => "register, change and remove repositories; edit proposals",
+        Permission::GitopsSync => "start syncs and test connections",
+        Permission::GitopsApprove => "approve and reject; halt and resume",
+        Permission::GitopsAdmin => "change the policy, people and everyone’s tokens",
+        Permission::FleetRead => "see resources",
+        Permission::FleetWrite => "change resources directly, around git",
+    }
+}
+
+fn role_meaning(role: Role) -> &'static str {
+    match role {
+        Role::Viewer => "sees everything, changes nothing",
+        Role::Operator => "registers repositories, syncs, edits; does not approve",
+        Role::Approver => "syncs, approves and rejects",
+        Role::Admin => "everything in the account",
+    }
+}

@@ -1,0 +1,119 @@
+//! The life of a run as steps: queued, fetched, compared, approved, applied.
+
+use windlass_api::types::RunInfo;
+
+use crate::words;
+
+/// How far a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepState {
+    Done,
+    Now,
+    Failed,
+    Ahead,
+    Needless,
+}
+
+impl StepState {
+    pub(crate) fn slug(self) -> &'static str {
+        match self {
+            StepState::Done => "done",
+            StepState::Now => "now",
+            StepState::Failed => "failed",
+            StepState::Ahead => "ahead",
+            StepState::Needless => "needless",
+        }
+    }
+
+    pub(crate) fn is_now(self) -> bool {
+        self == StepState::Now
+    }
+}
+
+/// One step of a run's life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) what: &'static str,
+    pub(crate) state: StepState,
+    /// When it was done, if that is known.
+    pub(crate) at: Option<String>,
+    /// What is told instead.
+    pub(crate) note: String,
+}
+
+/// What became of a run's proposals, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Decided {
+    pub(crate) pending: usize,
+    /// Approved, and not applied yet.
+    pub(crate) approved: usize,
+    pub(crate) failed: usize,
+    /// When the last one was decided about.
+    pub(crate) at: Option<String>,
+}
+
+/// The steps of a run.
+pub(crate) fn steps(run: &RunInfo, decided: &Decided) -> Vec<Step> {
+    let mut steps = reading(run);
+    steps.extend(settling(run, decided));
+    steps
+}
+
+fn step(what: &'static str, state: StepState, at: Option<&String>, note: &str) -> Step {
+    let at = at.filter(|_| matches!(state, StepState::Done | StepState::Failed)).cloned();
+    Step { what, state, at, note: note.to_owned() }
+}
+
+/// Until it has compared.
+fn reading(run: &RunInfo) -> Vec<Step> {
+    use StepState::{Ahead, Done, Failed, Now};
+    let has_commit = run.commit_sha.is_some();
+    let (queued, fetched, compared) = match (run.stage.as_str(), run.error.is_some()) {
+        ("queued", _) => (Now, Ahead, Ahead),
+        ("fetching", _) => (Done, Now, Ahead),
+        ("comparing", _) => (Done, Done, Now),
+        (_, true) if has_commit => (Done, Done, Failed),
+        (_, true) => (Done, Failed, Ahead),
+        _ => (Done, Done, Done),
+    };
+    let fetched_note = match (fetched, &run.commit_sha) {
+        (Now, _) => "asking the git server".to_owned(),
+        (Done, Some(commit)) => words::short_commit(commit),
+        _ => String::new(),
+    };
+    vec![
+        step("Queued", queued, Some(&run.created_at), "waits for its turn"),
+        step("Fetched", fetched, run.completed_at.as_ref().filter(|_| fetched == Failed), &fetched_note),
+        step(
+            "Compared",
+            compared,
+            run.completed_at.as_ref(),
+            if compared == Now { "with what is live" } else { "" },
+        ),
+    ]
+}
+
+/// After it has compared.
+fn settling(run: &RunInfo, decided: &Decided) -> [Step; 2] {
+    use StepState::{Ahead, Done, Failed, Needless, Now};
+    let has_compared = run.stage == "finished" && run.error.is_none();
+    let (approved, note) = match (has_compared, decided.pending) {
+        (false, _) => (Ahead, String::new()),
+        (_, 0) if run.diff_count == 0 => (Needless, "nothing differs".to_owned()),
+        (_, 0) => (Done, "decided".to_owned()),
+        (_, pending) => (Now, format!("{pending} waiting")),
+    };
+    let (applied, applied_note) = match run.status.as_str() {
+        _ if !has_compared => (Ahead, ""),
+        _ if decided.failed > 0 => (Failed, "in part"),
+        _ if approved == Needless => (Needless, "nothing to do"),
+        "applied" | "applied_manually" | "success" => (Done, ""),
+        _ if decided.approved > 0 => (Now, "applying"),
+        "partial" if decided.pending == 0 => (Done, "in part"),
+        _ => (Ahead, ""),
+    };
+    [
+        Step { note, ..step("Approved", approved, decided.at.as_ref(), "") },
+        step("Applied", applied, run.applied_at.as_ref(), applied_note),
+    ]
+}

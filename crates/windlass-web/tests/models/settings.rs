@@ -1,0 +1,133 @@
+//! The pages of single repositories and of the settings.
+
+use windlass_api::permission::{Permission, Role};
+use windlass_api::types::{
+    AccountInfo, CheckInfo, CheckOutcome, HaltInfo, RepositoryTest, TokenInfo, UserInfo,
+};
+use windlass_core::redacted::Redacted;
+use windlass_web::Html;
+use windlass_web::pages::repository::Repository;
+use windlass_web::pages::repository_form::{Filled, RepositoryForm};
+use windlass_web::pages::settings::{Once, People, Policy, Settings, Tokens};
+
+use super::{error, frame, problem, repository, run, some, text};
+
+fn test(t: &str) -> RepositoryTest {
+    let outcomes = [CheckOutcome::Passed, CheckOutcome::Failed, CheckOutcome::NotReached];
+    let check = |outcome| CheckInfo { step: text(t), outcome, message: text(t), help: text(t) };
+    RepositoryTest { ok: false, checks: outcomes.map(check).to_vec() }
+}
+
+fn filled(t: &str) -> Filled {
+    Filled {
+        name: text(t),
+        repo_url: text(t),
+        branch: text(t),
+        path_prefix: text(t),
+        credential_path: text(t),
+        interval: text(t),
+        enabled: true,
+        auto_apply: true,
+        ca_pem: text(t),
+        allowed_signers: text(t),
+        drops_ca: true,
+        drops_signers: true,
+    }
+}
+
+fn once(t: &str) -> Option<Once> {
+    Some(Once { of: text(t), secret: Redacted::new(text(t)) })
+}
+
+fn people(t: &str) -> People {
+    let person = UserInfo {
+        id: text(t),
+        email: text(t),
+        name: text(t),
+        role: Role::Admin,
+        disabled: false,
+        created_at: text(t),
+    };
+    People {
+        frame: frame(t),
+        people: vec![person.clone(), UserInfo { disabled: true, ..person }],
+        email: text(t),
+        name: text(t),
+        error: Some(error(t)),
+        once: once(t),
+    }
+}
+
+fn tokens(t: &str) -> Tokens {
+    let token = TokenInfo {
+        id: text(t),
+        name: text(t),
+        permissions: Permission::ALL.to_vec(),
+        created_by: text(t),
+        created_at: text(t),
+        expires_at: some(t),
+        last_used_at: some(t),
+        revoked_at: None,
+    };
+    let mut frame = frame(t);
+    frame.me.permissions = vec![Permission::GitopsRead];
+    Tokens {
+        frame,
+        tokens: vec![token.clone(), TokenInfo { revoked_at: some(t), ..token }],
+        name: text(t),
+        days: text(t),
+        ticked: vec![Permission::GitopsRead],
+        error: Some(error(t)),
+        once: once(t),
+    }
+}
+
+fn account(t: &str, halted: Option<HaltInfo>) -> Settings {
+    let account = AccountInfo { id: text(t), name: text(t), halted, created_at: text(t) };
+    let mut frame = frame(t);
+    frame.me.permissions = Vec::new();
+    Settings { frame, account, version: text(t) }
+}
+
+pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
+    let mut stopped = run(t);
+    stopped.error.as_mut().expect("it failed").code = text("mass-destroy");
+    let one = Repository {
+        frame: frame(t),
+        repository: repository(t),
+        runs: vec![stopped, run(t)],
+        owned: 3,
+        open: 2,
+        pending: 1,
+        test: Some(test(t)),
+    };
+    let form = |existing| RepositoryForm {
+        frame: frame(t),
+        existing,
+        filled: filled(t),
+        error: Some(error(t)),
+        test: Some(test(t)),
+    };
+    // An error that names its field is told at the field.
+    let mut at_field = form(None);
+    at_field.error.as_mut().expect("there is one").message = format!("repo_url: {t}");
+    let halted = HaltInfo { by: text(t), at: text(t), reason: text(t) };
+    let policy = Policy {
+        frame: frame(t),
+        text: format!("{t}\n{t}"),
+        version: 1,
+        problems: vec![problem(t, 0), problem(t, 1), problem(t, 9)],
+        error: Some(error(t)),
+    };
+    vec![
+        ("a repository", one.html()),
+        ("register", form(None).html()),
+        ("register with a wrong address", at_field.html()),
+        ("change a repository", form(Some(repository(t))).html()),
+        ("settings", account(t, None).html()),
+        ("settings while halted", account(t, Some(halted)).html()),
+        ("people", people(t).html()),
+        ("tokens", tokens(t).html()),
+        ("policy", policy.html()),
+    ]
+}

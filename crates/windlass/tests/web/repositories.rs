@@ -1,0 +1,211 @@
+//! Repositories in a browser: registered, tested, changed, synced and removed with plain forms.
+
+use serde_json::{Value, json};
+use windlass_api::permission::Role;
+
+use crate::browser::{Browser, button, field};
+use crate::harness::{FLEET, Installation, Person, file_url, fleet};
+
+async fn shown(installation: &Installation, who: &Person, id: &str) -> Value {
+    let path = format!("/api/v1/system/gitops_repositories/{id}");
+    installation.get(who, &path).await["gitops_repository"].clone()
+}
+
+/// The form as a browser sends it, with these fields filled.
+fn form<'f>(fields: &[(&'f str, &'f str)]) -> Vec<(&'f str, &'f str)> {
+    let mut whole = vec![("branch", "main"), ("reconcile_interval_seconds", "300")];
+    whole.extend_from_slice(fields);
+    whole
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_is_tested_from_the_form_and_then_registered() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let mut browser = Browser::of(&installation, &admin);
+    let work = fleet(FLEET);
+    let url = file_url(&work);
+    let page = browser.page("/app/repositories/new").await;
+    for told in ["username", "ssh_key", "known_hosts", "Test connection"] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    let absent = form(&[("repo_url", "file:///nowhere/at/all"), ("name", "fleet")]);
+    let tested = browser.submit(&page, "/app/repositories/new/test", &absent).await;
+    assert_eq!(tested.status, 200, "{tested:?}");
+    assert!(tested.text.contains("check-failed") && tested.text.contains("class=\"remedy\""), "{tested:?}");
+    assert!(tested.text.contains("value=\"file:///nowhere/at/all\""), "what was typed stays: {tested:?}");
+    let good = form(&[("repo_url", &url), ("name", "fleet")]);
+    let tested = browser.submit(&page, "/app/repositories/new/test", &good).await;
+    assert!(tested.text.contains("Every step passed"), "{tested:?}");
+    let none = installation.get(&admin, "/api/v1/system/gitops_repositories").await;
+    assert_eq!(none["gitops_repositories"], json!([]), "testing registers nothing");
+    let after = browser.submit_and_follow(&page, "/app/repositories/new", &good).await;
+    assert!(after.contains("fleet is registered") && after.contains("Enable: sync on its own"), "{after}");
+    let taken = browser.submit(&page, "/app/repositories/new", &good).await;
+    assert_eq!(taken.status, 422, "{taken:?}");
+    assert!(taken.text.contains("there is a repository named fleet"), "{taken:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_field_is_said_at_the_field() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let mut browser = Browser::of(&installation, &admin);
+    let page = browser.page("/app/repositories/new").await;
+    for (name, value, told) in [
+        ("repo_url", "javascript:alert(1)", "it has no scheme and no user"),
+        ("repo_url", "https://user:secret@git.example.com/x.git", "field-error"),
+        ("branch", "a..b", "field-error"),
+        ("path_prefix", "../up", "field-error"),
+        ("reconcile_interval_seconds", "1", "10 to 86400"),
+        ("reconcile_interval_seconds", "soon", "whole number"),
+        ("ca_pem", "not a certificate", "it is not a certificate"),
+        ("allowed_signers", "nobody", "field-error"),
+    ] {
+        let mut fields = vec![("repo_url", "https://git.example.com/fleet.git")];
+        fields.extend(form(&[]));
+        fields.retain(|(field, _)| *field != name);
+        fields.push((name, value));
+        let reply = browser.submit(&page, "/app/repositories/new", &fields).await;
+        assert_eq!(reply.status, 422, "{name} {value}: {reply:?}");
+        assert!(
+            reply.text.contains("class=\"field-error\"") && reply.text.contains(told),
+            "{name}: {reply:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_in_the_wrong_place_does_not_come_back() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let mut browser = Browser::of(&installation, &admin);
+    let page = browser.page("/app/repositories/new").await;
+    let key = "-----BEGIN OPENSSH PRIVATE KEY-----\ncanary-in-form\n-----END OPENSSH PRIVATE KEY-----";
+    for fields in [
+        form(&[("repo_url", "https://ada:canary-in-form@git.example.com/fleet.git")]),
+        form(&[("repo_url", "https://git.example.com/fleet.git"), ("ca_pem", key)]),
+        form(&[("repo_url", "https://git.example.com/fleet.git"), ("allowed_signers", key)]),
+        form(&[("repo_url", "https://git.example.com/fleet.git"), ("vault_credential_path", key)]),
+    ] {
+        for path in ["/app/repositories/new", "/app/repositories/new/test"] {
+            let reply = browser.submit(&page, path, &fields).await;
+            assert_eq!(reply.status, 422, "{reply:?}");
+            assert!(!reply.text.contains("canary-in-form"), "{fields:?}: {reply:?}");
+            assert!(reply.text.contains("https://git.example.com/fleet.git"), "{reply:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_is_changed_only_as_it_was_looked_at_and_keeps_what_is_left_empty() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet(FLEET);
+    let id = installation.register(&admin, "fleet", &work).await;
+    let path = format!("/api/v1/system/gitops_repositories/{id}");
+    let ca = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----";
+    let body = json!({"gitops_repository": {"ca_pem": ca}});
+    installation.tell(&admin.token, "PATCH", &path, &body).await.expect(200);
+    let mut browser = Browser::of(&installation, &admin);
+    let edit = format!("/app/repositories/{id}/edit");
+    let page = browser.page(&edit).await;
+    assert!(page.contains("One is set") && !page.contains("MA=="), "{page}");
+    let version = field(&page, "version");
+    let url = file_url(&work);
+    let fields =
+        form(&[("repo_url", &url), ("name", "renamed"), ("auto_apply", "yes"), ("version", &version)]);
+    let after = browser.submit_and_follow(&page, &edit, &fields).await;
+    assert!(after.contains("renamed was changed"), "{after}");
+    let now = shown(&installation, &admin, &id).await;
+    assert_eq!(
+        (&now["name"], &now["auto_apply"], &now["has_ca"]),
+        (&json!("renamed"), &json!(true), &json!(true))
+    );
+    let stale = browser.submit(&page, &edit, &fields).await;
+    assert!(stale.status == 422 && stale.text.contains("it was changed meanwhile"), "{stale:?}");
+    let page = browser.page(&edit).await;
+    let version = field(&page, "version");
+    let fields = form(&[("repo_url", &url), ("name", "renamed"), ("drops_ca", "yes"), ("version", &version)]);
+    browser.submit_and_follow(&page, &edit, &fields).await;
+    assert_eq!(shown(&installation, &admin, &id).await["has_ca"], false);
+    let schedule = format!("/app/repositories/{id}/schedule");
+    let after = browser.submit_and_follow(&page, &schedule, &[("enabled", "yes")]).await;
+    assert!(after.contains("renamed is synced on its own") && after.contains("Disable"), "{after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn its_page_tests_syncs_and_removes_it() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet(FLEET);
+    let id = installation.register(&admin, "fleet", &work).await;
+    let run = installation.sync(&admin, &id).await;
+    installation.apply_all(&admin, &run).await;
+    let mut browser = Browser::of(&installation, &admin);
+    let here = format!("/app/repositories/{id}");
+    let page = browser.page(&here).await;
+    assert!(page.contains("stay as they are") && page.contains("/app/runs/"), "{page}");
+    let tested = browser.submit(&page, &format!("{here}/test"), &[]).await;
+    assert!(tested.status == 200 && tested.text.contains("Every step passed"), "{tested:?}");
+    let synced = browser.submit_and_follow(&page, &format!("{here}/sync"), &[("back", &here)]).await;
+    assert!(synced.contains("Syncing"), "{synced}");
+    let forgot = browser.submit_and_follow(&page, &format!("{here}/forget-host-keys"), &[]).await;
+    assert!(forgot.contains("host keys are forgotten"), "{forgot}");
+    let remove = format!("{here}/remove");
+    let wrong = browser.submit_and_follow(&page, &remove, &[("name", "flet")]).await;
+    assert!(wrong.contains("Nothing was removed"), "{wrong}");
+    let after = browser.submit_and_follow(&page, &remove, &[("name", "fleet")]).await;
+    assert!(after.contains("fleet was removed") && after.contains("No repository yet"), "{after}");
+    let nodes = installation.get(&admin, "/api/v1/system/nodes").await;
+    assert!(!nodes["nodes"].as_array().unwrap().is_empty(), "what it owned stays");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sync_that_would_destroy_most_is_confirmed_where_it_is_told() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let clusters: String = (0..12).map(|n| format!("  c{n}: {{}}\n")).collect();
+    let work = fleet(&format!("version: 1\naccount: acme\nclusters:\n{clusters}"));
+    let id = installation.register(&admin, "fleet", &work).await;
+    let run = installation.sync(&admin, &id).await;
+    installation.apply_all(&admin, &run).await;
+    work.commit("fleet.yaml", "version: 1\naccount: acme\n");
+    let run = installation.sync(&admin, &id).await;
+    assert_eq!(run["error"]["code"], "mass-destroy", "{run}");
+    let mut browser = Browser::of(&installation, &admin);
+    let run_page = browser.page(&format!("/app/runs/{}", run["id"].as_str().unwrap())).await;
+    assert!(run_page.contains("It is meant: sync and propose the destroys"), "{run_page}");
+    let here = format!("/app/repositories/{id}");
+    let page = browser.page(&here).await;
+    assert!(page.contains("The last sync was stopped"), "{page}");
+    let sync = format!("{here}/sync");
+    let reply = browser.submit(&page, &sync, &[("confirm_mass_destroy", "yes")]).await;
+    let run = reply.header("location").rsplit('/').next().unwrap().to_owned();
+    let path = format!("/api/v1/system/gitops_sync_runs/{run}?wait=60");
+    let run = installation.get(&admin, &path).await;
+    assert_eq!((&run["error"], &run["diff_count"]), (&Value::Null, &json!(12)), "{run}");
+    let page = browser.page(&here).await;
+    assert!(!page.contains("The last sync was stopped") && page.contains("Review 12 changes"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_only_look_sees_every_action_disabled_with_the_reason() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet(FLEET);
+    let id = installation.register(&admin, "fleet", &work).await;
+    let viewer = installation.person(&installation.account, Role::Viewer).await;
+    let mut browser = Browser::of(&installation, &viewer);
+    let page = browser.page(&format!("/app/repositories/{id}")).await;
+    for name in ["Test connection", "Sync now", "Edit", "Enable: sync on its own", "Remove the repository"] {
+        let end = page.find(&format!("{name}</button>")).unwrap_or_else(|| panic!("no {name} in {page}"));
+        let tag = &page[page[..end].rfind("<button").unwrap()..end];
+        assert!(tag.contains(" disabled"), "{name}: {tag}");
+    }
+    for permission in ["system.gitops.sync", "system.gitops.write"] {
+        assert!(page.contains(&format!("this needs the permission {permission}")), "{page}");
+    }
+    let list = browser.page("/app/repositories").await;
+    assert!(button(&list, "Register a repository").contains(" disabled"), "{list}");
+}
