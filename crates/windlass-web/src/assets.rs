@@ -34,9 +34,17 @@ impl Asset {
     }
 }
 
-static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("windlass", "css", "text/css; charset=utf-8", include_bytes!("../assets/windlass.css"))
-});
+/// The one style sheet: what all pages share first, then what single pages add. A later rule wins, so the order is
+/// part of the look.
+const SHEET: &str = concat!(
+    include_str!("../assets/windlass.css"),
+    include_str!("../assets/repositories.css"),
+    include_str!("../assets/runs.css"),
+    include_str!("../assets/settings.css"),
+);
+
+static STYLE: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("windlass", "css", "text/css; charset=utf-8", SHEET.as_bytes()));
 static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("windlass", "js", "text/javascript; charset=utf-8", include_bytes!("../assets/windlass.js"))
 });
