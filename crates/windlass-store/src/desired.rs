@@ -101,6 +101,17 @@ impl Reading {
             .collect()
     }
 
+    /// The file in which a repository declares a resource.
+    pub async fn wanted_file(
+        &mut self,
+        repository_id: &str,
+        key: &ResourceKey,
+    ) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT file FROM desired WHERE repository_id = $1 AND kind = $2 AND name = $3";
+        let values = values![repository_id, key.kind.slug(), &key.name];
+        self.connection.rows(sql, values).await?.first_mut().map(Row::text).transpose()
+    }
+
     /// Specs of what a repository wants: of these, or of all.
     pub async fn wanted_specs(
         &mut self,

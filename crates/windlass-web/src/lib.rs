@@ -21,6 +21,7 @@ mod escape;
 pub mod frame;
 pub mod pages;
 pub mod table;
+pub mod topology;
 mod words;
 
 /// Something that can be shown.
