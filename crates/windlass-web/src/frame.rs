@@ -15,6 +15,12 @@ pub enum Place {
     Repositories,
     /// What was compared.
     Runs,
+    /// What is live.
+    Resources,
+    /// What was changed by hand.
+    Drift,
+    /// Networks as pictures.
+    Topology,
     /// None of them.
     Elsewhere,
 }

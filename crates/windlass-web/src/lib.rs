@@ -19,6 +19,7 @@ pub mod assets;
 pub mod diff;
 mod escape;
 pub mod frame;
+mod link;
 pub mod pages;
 pub mod table;
 pub mod topology;

@@ -86,8 +86,8 @@ pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<
 }
 
 /// What a state is called.
-pub(crate) fn state(slug: &str) -> String {
-    let words = slug.replace('_', " ");
+pub(crate) fn state(slug: impl AsRef<str>) -> String {
+    let words = slug.as_ref().replace('_', " ");
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -11,6 +11,7 @@
 mod answer;
 mod approvals;
 mod cookies;
+mod drift;
 mod edit;
 mod entrance;
 mod form;
@@ -21,8 +22,11 @@ mod overview;
 mod proposal;
 mod reach;
 mod repositories;
+mod resource;
+mod resources;
 mod routes;
 mod runs;
+mod topology;
 mod visit;
 
 pub(crate) use routes::router;

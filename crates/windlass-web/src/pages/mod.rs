@@ -1,13 +1,19 @@
 //! One file per page: the model, and what the template asks of it.
 
+pub mod adopt;
 pub mod approvals;
+pub mod drift;
 pub mod edit;
 pub mod entrance;
+pub mod networks;
 pub mod overview;
 pub mod proposal;
 pub mod repositories;
+pub mod resource;
+pub mod resources;
 pub mod run;
 pub mod runs;
+pub mod topology;
 
 /// Whether someone may do something now.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::text::{label, shortened, size};
-use super::{Anchor, Area, Dot, Drawing, Line, Peer, Ring, Role, Standing, Word};
+use super::{Anchor, Area, Dot, Drawing, Line, Peer, Ring, Role, Word};
 
 /// Beyond so many peers those of a region are drawn together: a label for each would be too small to read.
 const MAX_LABELLED: usize = 60;
@@ -64,9 +64,8 @@ struct Placed<'i> {
 
 /// Draws a network.
 pub fn draw(peers: &[Peer]) -> Drawing {
-    let of_role = |role: Role| -> Vec<usize> {
-        (0..peers.len()).filter(|index| peers[*index].role == role).collect()
-    };
+    let of_role =
+        |role: Role| -> Vec<usize> { (0..peers.len()).filter(|index| peers[*index].role == role).collect() };
     let (hubs, spokes) = (of_role(Role::Hub), of_role(Role::Spoke));
     let hubs = match hubs.len() > MAX_HUBS {
         true => vec![group(peers, "hubs".to_owned(), hubs)],
@@ -98,12 +97,7 @@ fn single(peers: &[Peer], index: usize, radius: i32) -> Item {
     if peer.held.len() > MAX_BADGES {
         words.push(Word::Detail(format!("and {} more", peer.held.len() - MAX_BADGES)));
     }
-    Item {
-        peers: vec![index],
-        words: words.into_iter().map(shortened).collect(),
-        radius,
-        is_group: false,
-    }
+    Item { peers: vec![index], words: words.into_iter().map(shortened).collect(), radius, is_group: false }
 }
 
 fn group(peers: &[Peer], name: String, mut members: Vec<usize>) -> Item {
@@ -119,7 +113,10 @@ fn group(peers: &[Peer], name: String, mut members: Vec<usize>) -> Item {
         }
     }
     if held > 0 {
-        words.push(Word::Detail(format!("{held} virtual IP {}", if held == 1 { "holder" } else { "holders" })));
+        words.push(Word::Detail(format!(
+            "{held} virtual IP {}",
+            if held == 1 { "holder" } else { "holders" }
+        )));
     }
     let radius = rings_around(members.len().min(MAX_DOTS)) * STEP + 2 * SMALL;
     Item { peers: members, words: words.into_iter().map(shortened).collect(), radius, is_group: true }
@@ -166,9 +163,9 @@ fn place_hubs(hubs: &[Item]) -> (Vec<Placed<'_>>, (i32, i32)) {
         return (Vec::new(), (0, 0));
     }
     let columns = (1..=hubs.len()).find(|columns| columns * columns >= hubs.len()).unwrap_or(1);
-    let cell_width = hubs.iter().map(|hub| size(&hub.words).0.max(2 * hub.radius)).max().unwrap_or(0) + 3 * GAP;
-    let cell_height =
-        hubs.iter().map(|hub| size(&hub.words).1 + 2 * hub.radius).max().unwrap_or(0) + 4 * GAP;
+    let cell_width =
+        hubs.iter().map(|hub| size(&hub.words).0.max(2 * hub.radius)).max().unwrap_or(0) + 3 * GAP;
+    let cell_height = hubs.iter().map(|hub| size(&hub.words).1 + 2 * hub.radius).max().unwrap_or(0) + 4 * GAP;
     let rows: Vec<&[Item]> = hubs.chunks(columns).collect();
     let mut placed = Vec::with_capacity(hubs.len());
     for (row, items) in rows.iter().enumerate() {

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn peer(index: usize, role: Role, region: &str, held: usize) -> Peer {
-    let badge = |turn| Held { name: format!("address-{turn}"), turn: Turn::Failover(turn), standing: Standing::Live };
+    let badge =
+        |turn| Held { name: format!("address-{turn}"), turn: Turn::Failover(turn), standing: Standing::Live };
     Peer {
         host: format!("edge-{region}-{index:04}"),
         address: Some(format!("fd12:3456:789a:{index:x}::{index:x}")),
@@ -106,7 +107,8 @@ fn what_needs_a_look_is_never_only_counted() {
     peers[600].standing = Standing::Drifted;
     let drawing = draw(&peers);
     assert!(drawing.uncounted > 0 && drawing.dots.iter().any(|dot| dot.peer == 600));
-    let told = |label: &Label| label.rows.iter().any(|row| row.word == Word::Notice("drifted", "1 drifted".into()));
+    let told =
+        |label: &Label| label.rows.iter().any(|row| row.word == Word::Notice("drifted", "1 drifted".into()));
     assert!(drawing.labels.iter().any(told), "{:?}", drawing.labels);
 }
 
