@@ -1,5 +1,7 @@
 //! Models whose every text is the same, for every page.
 
+mod fleet;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -274,19 +276,22 @@ fn approvals(t: &str) -> Approvals {
     }
 }
 
-fn proposal_page(t: &str, change: &str, status: &str, view: View) -> String {
+fn reach(t: &str) -> Reach {
     let neighbour = |standing| Neighbour { kind: text(t), name: text(t), standing };
     let standings = [Standing::Live, Standing::BuiltIn, Standing::Missing, Standing::Proposed(text(t))];
-    let reach = Reach {
+    Reach {
         refers_to: standings.map(neighbour).to_vec(),
         referred_by: vec![Neighbour { kind: text(t), name: text(t), standing: Standing::Live }],
         is_cut: true,
-    };
+    }
+}
+
+fn proposal_page(t: &str, change: &str, status: &str, view: View) -> String {
     let mut shown = proposal(t, change, status);
     if status != "pending_approval" {
         shown.gate = None;
     }
-    Proposal::new(frame(t), shown, Some(run(t)), reach, view).html()
+    Proposal::new(frame(t), shown, Some(run(t)), reach(t), view).html()
 }
 
 /// Every page with this text wherever a text can be.
@@ -309,7 +314,7 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     };
     let mut forced = frame(t);
     forced.me.must_change_password = true;
-    vec![
+    let mut pages = vec![
         ("sign in", sign_in.html()),
         ("password", Password { frame: frame(t), problem: Some(error(t)) }.html()),
         ("forced password", Password { frame: forced, problem: Some(error(t)) }.html()),
@@ -325,5 +330,7 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         ("repositories", Repositories { frame: frame(t), repositories: vec![repository(t)] }.html()),
         ("runs", Runs { frame: frame(t), runs: vec![run(t)], repository: some(t), next: some(t) }.html()),
         ("run", Run { frame: frame(t), run: run(t) }.html()),
-    ]
+    ];
+    pages.extend(fleet::every_page(t));
+    pages
 }
