@@ -105,7 +105,7 @@ fn change_step(entry: &AuditInfo) -> Step {
     };
     Step {
         at: entry.at.clone(),
-        who: entry.actor.clone(),
+        who: words::person(&entry.actor).to_owned(),
         what: if entry.outcome == "done" { what } else { format!("{what}: {}", entry.outcome) },
         tone,
         fields: serde_json::from_value(fields).unwrap_or_default(),

@@ -66,24 +66,16 @@ fn telling(kind: &str) -> &'static [&'static str] {
     }
 }
 
-fn says_something(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-        Value::Bool(_) | Value::Number(_) => true,
-    }
-}
-
 impl Listed {
     /// What it is in a few words: field and value.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         telling(&self.resource.kind)
             .iter()
             .filter_map(|field| Some((*field, self.resource.spec.get(field)?)))
-            .filter(|(_, value)| says_something(value))
-            .map(|(field, value)| (field, words::value(&crate::diff::without_nulls(value))))
+            // Most say no to most things.
+            .filter(|(field, value)| *field == "enabled" || **value != Value::Bool(false))
+            .map(|(field, value)| (field, words::gist(value)))
+            .filter(|(_, told)| !told.is_empty() && told != "—" && told != "\"\"")
             .collect()
     }
 }

@@ -37,7 +37,7 @@ const GAP: i32 = 10;
 const MARGIN: i32 = 16;
 
 /// The least height of the ellipse, so that few peers stand around and not in a row.
-const LEAST_HEIGHT: i32 = 240;
+const LEAST_HEIGHT: i32 = 300;
 
 /// Something that has a place: a peer, or peers drawn together.
 struct Item {

@@ -35,7 +35,8 @@ fn resource(t: &str, kind: &str) -> ResourceInfo {
 }
 
 fn resources(t: &str, kind: Option<Kind>) -> Resources {
-    let listed = |kind: &str, is_drifted| Listed { resource: resource(t, kind), is_drifted, proposal_id: some(t) };
+    let listed =
+        |kind: &str, is_drifted| Listed { resource: resource(t, kind), is_drifted, proposal_id: some(t) };
     Resources {
         frame: frame(t),
         kind,
@@ -175,8 +176,12 @@ fn topology(t: &str, count: usize) -> Topology {
 /// Every page of these.
 pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let counted = Counted { network: resource(t, "network"), peers: 2, virtual_ips: 1 };
-    let networks =
-        Networks { frame: frame(t), networks: vec![counted], proposed: vec![(text(t), text(t))], next: some(t) };
+    let networks = Networks {
+        frame: frame(t),
+        networks: vec![counted],
+        proposed: vec![(text(t), text(t))],
+        next: some(t),
+    };
     vec![
         ("resources", resources(t, None).html()),
         ("nodes", resources(t, Some(Kind::Node)).html()),
