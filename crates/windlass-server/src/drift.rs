@@ -6,7 +6,7 @@ use windlass_core::drift::{Difference, Origin, Present, Wanted, differences};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Acceptance, AccountWriting, Drift, NewEvent, Reading, Repository, Severity, StoreError,
+    Acceptance, AccountWriting, Differing, Drift, NewEvent, Reading, Repository, Severity, StoreError,
 };
 
 use crate::clock::now;
@@ -48,10 +48,31 @@ pub(crate) async fn differences_of(
     account_id: &str,
     repository_id: &str,
 ) -> Result<Found, StoreError> {
+    let differing = reading.differing(account_id, repository_id).await?;
+    found_among(reading, account_id, repository_id, differing).await
+}
+
+/// How one resource differs from what a repository last said.
+pub(crate) async fn difference_at(
+    reading: &mut Reading,
+    account_id: &str,
+    repository_id: &str,
+    key: &ResourceKey,
+) -> Result<Found, StoreError> {
+    let differing = reading.differing_at(account_id, repository_id, key).await?;
+    found_among(reading, account_id, repository_id, differing).await
+}
+
+async fn found_among(
+    reading: &mut Reading,
+    account_id: &str,
+    repository_id: &str,
+    differing: impl IntoIterator<Item = Differing>,
+) -> Result<Found, StoreError> {
     let names = repository_names(reading, account_id).await?;
     let owner = owner_of(Some(repository_id), &names);
     let (mut wanted, mut live) = (ResourceMap::default(), ResourceMap::default());
-    for differing in reading.differing(account_id, repository_id).await? {
+    for differing in differing {
         if let Some((digest, settled)) = differing.wanted {
             wanted.insert(differing.key.clone(), Wanted { digest, settled });
         }

@@ -63,6 +63,17 @@ fn read_differing(row: &mut Row) -> Result<Differing, StoreError> {
     })
 }
 
+const WANTED_DIFFERS: &str = "SELECT desired.kind, desired.name, desired.digest, desired.settled, resources.digest, \
+    resources.owner_id FROM desired LEFT JOIN resources ON resources.account_id = $1 \
+    AND resources.kind = desired.kind AND resources.name = desired.name \
+    WHERE desired.repository_id = $2 AND (resources.digest IS NULL \
+    OR resources.digest <> desired.digest OR resources.owner_id IS NULL \
+    OR resources.owner_id <> desired.repository_id)";
+
+const LIVE_UNWANTED: &str = "SELECT kind, name, NULL, NULL, digest, owner_id FROM resources WHERE account_id = $1 \
+    AND owner_id = $2 AND NOT EXISTS (SELECT 1 FROM desired WHERE desired.repository_id = $2 \
+    AND desired.kind = resources.kind AND desired.name = resources.name)";
+
 impl Reading {
     /// Where what a repository wants is not live as its own, and what it owns and does not want.
     pub async fn differing(
@@ -70,18 +81,24 @@ impl Reading {
         account_id: &str,
         repository_id: &str,
     ) -> Result<Vec<Differing>, StoreError> {
-        let sql = "SELECT desired.kind, desired.name, desired.digest, desired.settled, resources.digest, \
-                   resources.owner_id FROM desired LEFT JOIN resources ON resources.account_id = $1 \
-                   AND resources.kind = desired.kind AND resources.name = desired.name \
-                   WHERE desired.repository_id = $2 AND (resources.digest IS NULL \
-                   OR resources.digest <> desired.digest OR resources.owner_id IS NULL \
-                   OR resources.owner_id <> desired.repository_id)";
-        let mut rows = self.connection.rows(sql, values![account_id, repository_id]).await?;
-        let sql = "SELECT kind, name, NULL, NULL, digest, owner_id FROM resources WHERE account_id = $1 \
-                   AND owner_id = $2 AND NOT EXISTS (SELECT 1 FROM desired WHERE desired.repository_id = $2 \
-                   AND desired.kind = resources.kind AND desired.name = resources.name)";
-        rows.extend(self.connection.rows(sql, values![account_id, repository_id]).await?);
+        let mut rows = self.connection.rows(WANTED_DIFFERS, values![account_id, repository_id]).await?;
+        rows.extend(self.connection.rows(LIVE_UNWANTED, values![account_id, repository_id]).await?);
         rows.iter_mut().map(read_differing).collect()
+    }
+
+    /// The same of one resource.
+    pub async fn differing_at(
+        &mut self,
+        account_id: &str,
+        repository_id: &str,
+        key: &ResourceKey,
+    ) -> Result<Option<Differing>, StoreError> {
+        let values = || values![account_id, repository_id, key.kind.slug(), &key.name];
+        let sql = format!("{WANTED_DIFFERS} AND desired.kind = $3 AND desired.name = $4");
+        let mut rows = self.connection.rows_built(sql, values()).await?;
+        let sql = format!("{LIVE_UNWANTED} AND resources.kind = $3 AND resources.name = $4");
+        rows.extend(self.connection.rows_built(sql, values()).await?);
+        rows.first_mut().map(read_differing).transpose()
     }
 
     /// What a repository wants, without specs.
@@ -99,6 +116,17 @@ impl Reading {
                 })
             })
             .collect()
+    }
+
+    /// The file in which a repository declares a resource.
+    pub async fn wanted_file(
+        &mut self,
+        repository_id: &str,
+        key: &ResourceKey,
+    ) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT file FROM desired WHERE repository_id = $1 AND kind = $2 AND name = $3";
+        let values = values![repository_id, key.kind.slug(), &key.name];
+        self.connection.rows(sql, values).await?.first_mut().map(Row::text).transpose()
     }
 
     /// Specs of what a repository wants: of these, or of all.

@@ -94,6 +94,20 @@ impl Reading {
             .collect()
     }
 
+    /// Which of these have drifted from what their repository says: repository and resource.
+    pub async fn drifted_among(
+        &mut self,
+        of: &[(&str, &ResourceKey)],
+    ) -> Result<Vec<ResourceKey>, StoreError> {
+        let rows = of.iter().map(|(repository_id, key)| values![*repository_id, key.kind.slug(), &key.name]);
+        let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT drifts.kind, drifts.name FROM given CROSS JOIN drifts \
+                      WHERE drifts.repository_id = given.repository_id AND drifts.kind = given.kind \
+                      AND drifts.name = given.name";
+        let mut rows = self.connection.rows_many(prefix, rows.collect(), suffix).await?;
+        rows.iter_mut().map(read_key).collect()
+    }
+
     /// How many resources of an account have drifted.
     pub async fn drifts_count(&mut self, account_id: &str) -> Result<usize, StoreError> {
         let sql = "SELECT COUNT(*) FROM drifts JOIN repositories ON repositories.id = drifts.repository_id \

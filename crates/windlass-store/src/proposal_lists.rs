@@ -230,6 +230,26 @@ impl Reading {
         rows.iter_mut().map(read_proposal).collect()
     }
 
+    /// Open proposals about resources of an account: which resource, and the proposal's id.
+    pub async fn proposals_about(
+        &mut self,
+        account_id: &str,
+        keys: &[ResourceKey],
+    ) -> Result<Vec<(ResourceKey, String)>, StoreError> {
+        let rows = keys.iter().map(|key| values![account_id, key.kind.slug(), &key.name]).collect();
+        let prefix = "WITH given (account_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT proposals.kind, proposals.name, proposals.id FROM given CROSS JOIN proposals \
+                      WHERE proposals.account_id = given.account_id AND proposals.kind = given.kind \
+                      AND proposals.name = given.name AND proposals.status IN ('pending_approval', 'approved')";
+        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter_mut()
+            .map(|row| {
+                let kind = row.word(Kind::from_word)?;
+                Ok((ResourceKey::new(kind, row.text()?), row.text()?))
+            })
+            .collect()
+    }
+
     /// What became of the proposals of a run, as far as it decides what the run is.
     pub async fn run_fates(&mut self, account_id: &str, run_id: &str) -> Result<Fates, StoreError> {
         // Begins with what is open, of which there is little: a run may have any number of closed ones.

@@ -8,7 +8,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::page::{new_id, search_pattern};
+use crate::page::{like_pattern, new_id, search_pattern};
 use crate::sql::{Row, Value, values};
 use crate::write::AccountWriting;
 
@@ -131,6 +131,38 @@ fn read_resource(row: &mut Row) -> Result<Resource, StoreError> {
     })
 }
 
+/// The beginning of a statement about the resources that a filter chooses, but for their kind.
+struct Chosen {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Chosen {
+    fn of(columns: &str, account_id: &str, filter: &ResourceFilter) -> Chosen {
+        let sql = format!("SELECT {columns} FROM resources WHERE account_id = $1");
+        let mut chosen = Chosen { sql, values: values![account_id] };
+        match filter.owner_id.as_deref() {
+            Some("") => chosen.add("owner_id IS NULL", Vec::new()),
+            Some(owner) => chosen.add("owner_id = ?", values![owner]),
+            None => {}
+        }
+        if let Some(text) = &filter.search {
+            chosen.add("LOWER(name) LIKE ? ESCAPE '\\'", values![search_pattern(text)]);
+        }
+        chosen
+    }
+
+    fn add(&mut self, clause: &str, added: Vec<Value>) {
+        let mut clause = clause.to_owned();
+        for value in added {
+            self.values.push(value);
+            clause = clause.replacen('?', &format!("${}", self.values.len()), 1);
+        }
+        self.sql.push_str(" AND ");
+        self.sql.push_str(&clause);
+    }
+}
+
 impl Reading {
     /// A resource by key.
     pub async fn resource(
@@ -165,36 +197,65 @@ impl Reading {
         after: Option<&ResourceKey>,
         limit: usize,
     ) -> Result<Vec<Resource>, StoreError> {
-        let mut values = values![account_id];
-        let mut sql = format!("SELECT {COLUMNS} FROM resources WHERE account_id = $1");
-        let mut add = |clause: &str, added: Vec<Value>| {
-            let mut clause = clause.to_owned();
-            for value in added {
-                values.push(value);
-                clause = clause.replacen('?', &format!("${}", values.len()), 1);
-            }
-            sql.push_str(" AND ");
-            sql.push_str(&clause);
-        };
+        let mut chosen = Chosen::of(COLUMNS, account_id, filter);
         if let Some(kind) = filter.kind {
-            add("kind = ?", values![kind.slug()]);
-        }
-        match filter.owner_id.as_deref() {
-            Some("") => add("owner_id IS NULL", Vec::new()),
-            Some(owner) => add("owner_id = ?", values![owner]),
-            None => {}
-        }
-        if let Some(text) = &filter.search {
-            add("LOWER(name) LIKE ? ESCAPE '\\'", values![search_pattern(text)]);
+            chosen.add("kind = ?", values![kind.slug()]);
         }
         match (filter.kind, after) {
-            (Some(_), Some(key)) => add("name > ?", values![&key.name]),
-            (None, Some(key)) => add("(kind, name) > (?, ?)", values![key.kind.slug(), &key.name]),
+            (Some(_), Some(key)) => chosen.add("name > ?", values![&key.name]),
+            (None, Some(key)) => chosen.add("(kind, name) > (?, ?)", values![key.kind.slug(), &key.name]),
             (_, None) => {}
         }
-        sql.push_str(&format!(" ORDER BY kind, name LIMIT {limit}"));
-        let mut rows = self.connection.rows_built(sql, values).await?;
+        chosen.sql.push_str(&format!(" ORDER BY kind, name LIMIT {limit}"));
+        let mut rows = self.connection.rows_built(chosen.sql, chosen.values).await?;
         rows.iter_mut().map(read_resource).collect()
+    }
+
+    /// How many resources of each kind a filter chooses, whatever kind it names.
+    pub async fn resources_tally(
+        &mut self,
+        account_id: &str,
+        filter: &ResourceFilter,
+    ) -> Result<Vec<(Kind, usize)>, StoreError> {
+        let mut chosen = Chosen::of("kind, COUNT(*)", account_id, filter);
+        chosen.sql.push_str(" GROUP BY kind");
+        let mut rows = self.connection.rows_built(chosen.sql, chosen.values).await?;
+        rows.iter_mut().map(|row| Ok((row.word(Kind::from_word)?, row.count()?))).collect()
+    }
+
+    /// The peers or virtual IPs of a network, by name.
+    pub async fn resources_in(
+        &mut self,
+        account_id: &str,
+        kind: Kind,
+        network: &str,
+    ) -> Result<Vec<Resource>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM resources WHERE account_id = $1 AND kind = $2 AND name LIKE $3 ESCAPE '\\' \
+             ORDER BY name"
+        );
+        let beginning = format!("{network}/");
+        let values = values![account_id, kind.slug(), like_pattern(&beginning, "%")];
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        let mut found: Vec<Resource> = rows.iter_mut().map(read_resource).collect::<Result<_, _>>()?;
+        // One of the databases takes upper and lower case for the same.
+        found.retain(|resource| resource.key.name.starts_with(&beginning));
+        Ok(found)
+    }
+
+    /// How many resources of each kind refer to each of these.
+    pub async fn referrers_count(
+        &mut self,
+        account_id: &str,
+        targets: &[ResourceKey],
+    ) -> Result<Vec<(ResourceKey, Kind, usize)>, StoreError> {
+        let rows = targets.iter().map(|key| resource_row(account_id, key)).collect();
+        let prefix = "WITH given (account_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT to_kind, to_name, found.kind, COUNT(*) FROM given \
+                      CROSS JOIN resource_references AS found WHERE found.account_id = given.account_id \
+                      AND to_kind = given.kind AND to_name = given.name GROUP BY to_kind, to_name, found.kind";
+        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter_mut().map(|row| Ok((read_key(row)?, row.word(Kind::from_word)?, row.count()?))).collect()
     }
 
     /// How many resources of each kind an account has.

@@ -208,6 +208,13 @@ async fn look_up(store: &Store) {
     reading.proposals_tally("a").await.unwrap();
     reading.referrers_of("a", &key(), 9).await.unwrap();
     reading.drifts_count("a").await.unwrap();
+    reading.resources_tally("a", &ResourceFilter::default()).await.unwrap();
+    reading.resources_in("a", Kind::Peer, "fabric").await.unwrap();
+    reading.referrers_count("a", &[key(), key()]).await.unwrap();
+    reading.drifted_among(&[("r", &key())]).await.unwrap();
+    reading.differing_at("a", "r", &key()).await.unwrap();
+    reading.wanted_file("r", &key()).await.unwrap();
+    reading.proposals_about("a", &[key(), key()]).await.unwrap();
     reading.audit_verify("a").await.unwrap();
 }
 

@@ -30,7 +30,7 @@
     seconds < 60 ? `${seconds} s` : seconds < 3600 ? `${Math.floor(seconds / 60)} min`
       : seconds < 172800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86400)} days`;
   const tick = () => {
-    for (const time of all("time[datetime]")) {
+    for (const time of all("time[datetime]:not([data-still])")) {
       const at = Date.parse(time.dateTime);
       if (Number.isNaN(at)) continue;
       const past = Math.floor((Date.now() - at) / 1000);

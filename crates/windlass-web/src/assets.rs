@@ -41,6 +41,9 @@ const SHEET: &str = concat!(
     include_str!("../assets/repositories.css"),
     include_str!("../assets/runs.css"),
     include_str!("../assets/settings.css"),
+    include_str!("../assets/resources.css"),
+    include_str!("../assets/drift.css"),
+    include_str!("../assets/topology.css"),
 );
 
 static STYLE: LazyLock<Asset> =

@@ -149,7 +149,7 @@ impl Comparison {
 }
 
 /// A field that is not set says nothing, and most are not.
-fn without_nulls(value: &Value) -> Value {
+pub(crate) fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let set = map.iter().filter(|(_, value)| !value.is_null());

@@ -17,6 +17,12 @@ pub enum Place {
     Runs,
     /// People, tokens, the policy, the kill switch.
     Settings,
+    /// What is live.
+    Resources,
+    /// What was changed by hand.
+    Drift,
+    /// Networks as pictures.
+    Topology,
     /// None of them.
     Elsewhere,
 }

@@ -19,8 +19,10 @@ pub mod assets;
 pub mod diff;
 mod escape;
 pub mod frame;
+mod link;
 pub mod pages;
 pub mod table;
+pub mod topology;
 mod words;
 
 /// Something that can be shown.

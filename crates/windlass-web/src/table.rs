@@ -148,6 +148,26 @@ pages! {
     Policy Get "/app/settings/policy" As(O::PolicyShow);
     /// Replaces it.
     SavePolicy Post "/app/settings/policy" As(O::PolicyReplace);
+    /// What is live, of every kind.
+    Resources Get "/app/resources" As(O::ResourceList);
+    /// What is live, of one kind.
+    ResourcesOfKind Get "/app/resources/{kind}" As(O::ResourceList);
+    /// One live resource.
+    Resource Get "/app/resources/{kind}/{name}" As(O::ResourceList);
+    /// How live differs from git.
+    Drift Get "/app/drift" As(O::DriftReport);
+    /// Proposes to make a resource what git says.
+    DriftRevert Post "/app/drift/{id}/revert" As(O::DriftRevert);
+    /// Shows the patch that makes git say what is live, and pushes it.
+    DriftAdopt Post "/app/drift/{id}/adopt" As(O::DriftAdopt);
+    /// Says that a difference is meant.
+    DriftAccept Post "/app/drift/{id}/accept" As(O::DriftAccept);
+    /// Takes that back.
+    DriftUnaccept Post "/app/drift/{id}/unaccept" As(O::DriftUnaccept);
+    /// The networks.
+    Networks Get "/app/topology" As(O::ResourceList);
+    /// One network as a picture.
+    Topology Get "/app/topology/{network}" As(O::ResourceList);
     /// Every other address below `/app`.
     Lost Get "/app/{*rest}" Public;
 }

@@ -69,6 +69,34 @@ fn is_single(value: &Value) -> bool {
     !value.is_array() && !value.is_object()
 }
 
+/// Who did something, without the proposal through which they did: pages link to that.
+pub(crate) fn person(name: &str) -> &str {
+    name.split_once(" (proposal ").map_or(name, |(person, _)| person)
+}
+
+/// What a map or list says in a few words: `env: prod, matchLabels: {…}` without what is empty.
+pub(crate) fn gist(value: &Value) -> String {
+    let says = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    let text = match value {
+        Value::Object(map) => {
+            let told = map.iter().filter(|(_, value)| says(value)).map(|(key, value)| match value {
+                Value::Object(_) => gist(value),
+                _ => format!("{key}: {}", gist(value)),
+            });
+            told.collect::<Vec<_>>().join(", ")
+        }
+        Value::Array(items) => items.iter().map(gist).collect::<Vec<_>>().join(", "),
+        other => self::value(other),
+    };
+    shortened(&text)
+}
+
 /// A text on one line, cut if it is long.
 pub(crate) fn shortened(text: &str) -> String {
     let line = text.replace('\n', " ⏎ ");
@@ -87,8 +115,8 @@ pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<
 }
 
 /// What a state is called.
-pub(crate) fn state(slug: &str) -> String {
-    sentence(&slug.replace('_', " "))
+pub(crate) fn state(slug: impl AsRef<str>) -> String {
+    sentence(&slug.as_ref().replace('_', " "))
 }
 
 /// A message as the beginning of a sentence. A name that it begins with stays as it is.
@@ -189,6 +217,15 @@ mod tests {
         assert_eq!(sentence("there is none"), "There is none");
         assert_eq!(sentence("fleet.yaml:4:23: unknown key"), "fleet.yaml:4:23: unknown key");
         assert_eq!((sentence(""), state("pending_approval")), (String::new(), "Pending approval".to_owned()));
+    }
+
+    #[test]
+    fn a_map_is_told_by_what_it_says() {
+        let selector = json!({"matchExpressions": [], "matchLabels": {"env": "prod"}, "none": null});
+        assert_eq!(gist(&selector), "env: prod");
+        assert_eq!(gist(&json!([{"cluster": "a"}, {"cluster_group": "b"}])), "cluster: a, cluster_group: b");
+        assert_eq!(person("ada@example.com (proposal 01a1)"), "ada@example.com");
+        assert_eq!(person("token ci (ada@example.com)"), "token ci (ada@example.com)");
     }
 
     #[test]

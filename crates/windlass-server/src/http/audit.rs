@@ -33,7 +33,7 @@ impl PageQueryText {
     }
 }
 
-fn info(entry: Audited) -> AuditInfo {
+pub(crate) fn info(entry: Audited) -> AuditInfo {
     AuditInfo {
         seq: entry.seq,
         at: entry.at.to_string(),

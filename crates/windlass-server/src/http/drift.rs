@@ -54,9 +54,8 @@ async fn report_of(
         .collect();
     let (mut drifted, mut pending, mut settled) = (Vec::new(), Vec::new(), Vec::new());
     for difference in &found.differences {
-        let mut item = item_of(reading, who, repository, difference).await?;
+        let mut item = load_item(reading, who, repository, &found, difference).await?;
         item.proposal_id = open.remove(difference.key.kind, &difference.key.name);
-        item.acceptance = found.acceptance(difference).map(acceptance_info);
         match (item.acceptance.is_some(), difference.origin) {
             (true, _) => settled.push(item),
             (false, Origin::ByHand) => drifted.push(item),
@@ -84,10 +83,12 @@ fn acceptance_info(acceptance: &Acceptance) -> AcceptanceInfo {
     }
 }
 
-async fn item_of(
+/// Everything about a difference but the proposal about it.
+pub(crate) async fn load_item(
     reading: &mut Reading,
     who: &Identity,
     repository: &Repository,
+    found: &Found,
     difference: &Difference,
 ) -> Result<DriftItem, HttpError> {
     let fields = fields_of(reading, &who.account_id, &repository.id, difference).await?;
@@ -105,7 +106,7 @@ async fn item_of(
         changed_by,
         changed_at: changed_at.map(|at| at.to_string()),
         proposal_id: None,
-        acceptance: None,
+        acceptance: found.acceptance(difference).map(acceptance_info),
     })
 }
 
@@ -130,10 +131,20 @@ pub(super) async fn revert(
     Path(id): Path<String>,
     Body(body): Body<DriftTarget>,
 ) -> Answer {
+    accepted(&revert_one(&server, &who, &id, &body).await?)
+}
+
+/// Proposes to make a resource what git says.
+pub(crate) async fn revert_one(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+    body: &DriftTarget,
+) -> Result<Reverted, HttpError> {
     let now = now();
     let key = read_key(&body.kind, &body.name)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, &who, &id).await?;
+    let repository = find(&mut writing, who, id).await?;
     let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
     pick(&found, &key)?;
     // What was accepted is not meant any more.
@@ -146,7 +157,7 @@ pub(super) async fn revert(
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     let message = format!("a proposal makes {key} what git says again; approve it to apply it");
-    accepted(&Reverted { sync_run_id: run_id, message })
+    Ok(Reverted { sync_run_id: run_id, message })
 }
 
 pub(super) async fn accept(
@@ -155,6 +166,16 @@ pub(super) async fn accept(
     Path(id): Path<String>,
     Body(body): Body<AcceptBody>,
 ) -> Answer {
+    ok(&accept_one(&server, &who, &id, &body).await?)
+}
+
+/// Says that a difference is meant.
+pub(crate) async fn accept_one(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+    body: &AcceptBody,
+) -> Result<DriftReport, HttpError> {
     let now = now();
     let key = read_key(&body.kind, &body.name)?;
     let reason: String = body.reason.trim().chars().take(500).collect();
@@ -167,7 +188,7 @@ pub(super) async fn accept(
     }
     let until = read_until(body.until.as_deref(), now)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, &who, &id).await?;
+    let repository = find(&mut writing, who, id).await?;
     let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
     let difference = pick(&found, &key)?;
     let acceptance = Acceptance {
@@ -199,11 +220,11 @@ pub(super) async fn accept(
         detail,
         now,
     ));
-    let report = report_of(&mut writing, &who, &repository).await?;
+    let report = report_of(&mut writing, who, &repository).await?;
     server.commit(writing).await?;
     server.nudges().drift.notify_one();
     server.nudges().sync.notify_one();
-    ok(&report)
+    Ok(report)
 }
 
 fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, HttpError> {
@@ -224,19 +245,29 @@ pub(super) async fn unaccept(
     Path(id): Path<String>,
     Body(body): Body<DriftTarget>,
 ) -> Answer {
+    ok(&unaccept_one(&server, &who, &id, &body).await?)
+}
+
+/// Takes that back.
+pub(crate) async fn unaccept_one(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+    body: &DriftTarget,
+) -> Result<DriftReport, HttpError> {
     let now = now();
     let key = read_key(&body.kind, &body.name)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, &who, &id).await?;
+    let repository = find(&mut writing, who, id).await?;
     if !writing.acceptance_remove(&repository.id, &key).await? {
         return Err(HttpError::not_found());
     }
     let detail = json!({"repository": repository.name});
     writing.audit(tell::entry(&who.actor(), "drift.unaccept", ("drift", &key.to_string()), detail, now));
-    let report = report_of(&mut writing, &who, &repository).await?;
+    let report = report_of(&mut writing, who, &repository).await?;
     server.commit(writing).await?;
     server.nudges().drift.notify_one();
-    ok(&report)
+    Ok(report)
 }
 
 pub(super) async fn adopt(
@@ -245,19 +276,29 @@ pub(super) async fn adopt(
     Path(id): Path<String>,
     Body(body): Body<AdoptBody>,
 ) -> Answer {
+    ok(&adopt_some(&server, &who, &id, &body).await?)
+}
+
+/// Makes the change that makes git say what is live, and pushes it if a branch is named.
+pub(crate) async fn adopt_some(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+    body: &AdoptBody,
+) -> Result<Adopted, HttpError> {
     let branch = body.branch.as_deref().map(Branch::parse).transpose();
     let branch =
         branch.map_err(|error| HttpError::unprocessable("bad-value", error.to_string(), error.help()))?;
     let mut reading = server.store().read().await?;
-    let repository = find(&mut reading, &who, &id).await?;
-    let wanted = wanted_of(&mut reading, &who, &repository, &body).await?;
+    let repository = find(&mut reading, who, id).await?;
+    let wanted = wanted_of(&mut reading, who, &repository, body).await?;
     let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
     let context = world::reading_context(&mut reading, &account).await?;
     drop(reading);
     let Some(commit) = repository.good_commit.as_deref().and_then(CommitId::parse) else {
         return Err(HttpError::conflict("never-synced", "this repository was never read", "sync it first"));
     };
-    let plan = FetchPlan::of(&repository, &server)?;
+    let plan = FetchPlan::of(&repository, server)?;
     let job = Job { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
     let task_server = server.clone();
     let directory = server.mirror_directory(&repository.id);
@@ -271,7 +312,8 @@ pub(super) async fn adopt(
         "files": edited.iter().map(|file| file.path.clone()).collect::<Vec<_>>()});
     writing.audit(tell::entry(&who.actor(), "drift.adopt", ("repository", &repository.name), detail, now));
     server.commit(writing).await?;
-    ok(&Adopted { patch: patch(&edited), branch: pushed.as_ref().and(body.branch), commit_sha: pushed })
+    let branch = pushed.as_ref().and(body.branch.clone());
+    Ok(Adopted { patch: patch(&edited), branch, commit_sha: pushed })
 }
 
 /// What shall be adopted: key and what is live of it.

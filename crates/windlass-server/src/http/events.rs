@@ -47,7 +47,7 @@ pub(super) struct FollowQuery {
     kind: Option<String>,
 }
 
-pub(super) fn info(event: Event) -> EventInfo {
+pub(crate) fn info(event: Event) -> EventInfo {
     EventInfo {
         seq: event.seq,
         kind: event.kind,

@@ -1,10 +1,10 @@
 //! HTTP: one file per noun, a router made from the endpoint table, and what surrounds every request.
 
 pub(crate) mod accounts;
-mod audit;
+pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod body;
-mod drift;
+pub(crate) mod drift;
 pub(crate) mod error;
 pub(crate) mod events;
 pub(crate) mod guard;
@@ -17,7 +17,7 @@ pub(crate) mod proposals;
 pub(crate) mod repositories;
 mod repository_fields;
 pub(crate) mod request;
-mod resources;
+pub(crate) mod resources;
 mod routes;
 pub(crate) mod runs;
 pub(crate) mod tokens;

@@ -51,6 +51,35 @@ pub(super) enum Extent {
     Whole,
 }
 
+/// Whose allocated addresses are told. They follow from all members of a network, so telling fewer is quicker.
+#[derive(Clone, Copy)]
+pub(crate) enum Addresses<'n> {
+    /// Those of every network.
+    All,
+    /// Those of one network.
+    Of(&'n str),
+    /// None.
+    LeftOut,
+}
+
+impl Addresses<'_> {
+    fn of_kind(kind: Option<Kind>) -> Addresses<'static> {
+        match kind {
+            None | Some(Kind::Network | Kind::Peer | Kind::VirtualIp) => Addresses::All,
+            Some(_) => Addresses::LeftOut,
+        }
+    }
+
+    fn of_key(key: &ResourceKey) -> Addresses<'_> {
+        match key.kind {
+            Kind::Network | Kind::Peer | Kind::VirtualIp => {
+                Addresses::Of(key.name.split_once('/').map_or(key.name.as_str(), |(network, _)| network))
+            }
+            _ => Addresses::LeftOut,
+        }
+    }
+}
+
 /// What is shown of resources beside themselves.
 struct Around {
     names: Names,
@@ -59,35 +88,49 @@ struct Around {
 }
 
 impl Around {
-    async fn of(reading: &mut Reading, who: &Identity, kind: Option<Kind>) -> Result<Around, StoreError> {
+    async fn of(
+        reading: &mut Reading,
+        who: &Identity,
+        addresses: Addresses<'_>,
+    ) -> Result<Around, StoreError> {
         let names = repository_names(reading, &who.account_id).await?;
         let mut acceptances = Vec::new();
         for id in names.keys() {
             acceptances
                 .extend(reading.acceptances(id).await?.into_iter().map(|accepted| (id.clone(), accepted)));
         }
-        let is_allocated =
-            kind.is_none_or(|kind| matches!(kind, Kind::Network | Kind::Peer | Kind::VirtualIp));
-        let allocation = match is_allocated {
-            true => Some(allocate(&who.account_id, &load_networks(reading, who).await?)),
-            false => None,
+        let allocation = match addresses {
+            Addresses::LeftOut => None,
+            addresses => Some(load_allocation(reading, who, addresses).await?),
         };
         Ok(Around { names, allocation, acceptances })
     }
 }
 
-/// The resources that addresses are allocated to.
-async fn load_networks(reading: &mut Reading, who: &Identity) -> Result<Live, StoreError> {
+/// The addresses of networks, declared and allocated.
+pub(crate) async fn load_allocation(
+    reading: &mut Reading,
+    who: &Identity,
+    addresses: Addresses<'_>,
+) -> Result<Allocation, StoreError> {
     let mut live = Live::default();
     for kind in [Kind::Network, Kind::Peer, Kind::VirtualIp] {
         let filter = ResourceFilter { kind: Some(kind), ..ResourceFilter::default() };
-        for resource in reading.resources_page(&who.account_id, &filter, None, i32::MAX as usize).await? {
+        let found = match (addresses, kind) {
+            // Networks keep clear of one another.
+            (Addresses::All, _) | (_, Kind::Network) => {
+                reading.resources_page(&who.account_id, &filter, None, i32::MAX as usize).await?
+            }
+            (Addresses::Of(network), kind) => reading.resources_in(&who.account_id, kind, network).await?,
+            (Addresses::LeftOut, _) => Vec::new(),
+        };
+        for resource in found {
             let owner = owner_of(None, &Names::new());
             let found = LiveResource { spec: resource.spec, digest: resource.digest, owner };
             live.resources.insert(resource.key, found);
         }
     }
-    Ok(live)
+    Ok(allocate(&who.account_id, &live))
 }
 
 fn info(resource: &Resource, around: &Around) -> ResourceInfo {
@@ -138,21 +181,14 @@ fn named(noun: Noun, info: &ResourceInfo) -> Value {
     Value::Object(body)
 }
 
-struct Page {
-    infos: Vec<ResourceInfo>,
-    meta: windlass_api::types::PageMeta,
-}
-
-async fn page_of(
-    server: &Server,
+/// The filter that someone's words mean.
+pub(crate) async fn filter_of(
+    reading: &mut Reading,
     who: &Identity,
     kind: Option<Kind>,
-    page: &PageQuery,
     search: Option<String>,
     repository: Option<&str>,
-) -> Result<Page, HttpError> {
-    let limit = page.limit()?;
-    let mut reading = server.store().read().await?;
+) -> Result<ResourceFilter, HttpError> {
     let owner_id = match repository {
         Some("none") => Some(String::new()),
         Some(name) => {
@@ -160,15 +196,51 @@ async fn page_of(
         }
         None => None,
     };
-    let filter = ResourceFilter { kind, owner_id, search };
+    Ok(ResourceFilter { kind, owner_id, search })
+}
+
+/// A page of resources.
+pub(crate) async fn load_page(
+    reading: &mut Reading,
+    who: &Identity,
+    filter: &ResourceFilter,
+    page: &PageQuery,
+    addresses: Addresses<'_>,
+) -> Result<ResourceList, HttpError> {
+    let limit = page.limit()?;
     let after = page.after_as(|text| {
         let (kind, name) = text.split_once('/')?;
         Some(ResourceKey::new(Kind::from_word(kind)?, name))
     })?;
-    let mut found = reading.resources_page(&who.account_id, &filter, after.as_ref(), limit + 1).await?;
+    let mut found = reading.resources_page(&who.account_id, filter, after.as_ref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |resource| format!("{}/{}", resource.key.kind, resource.key.name));
-    let around = Around::of(&mut reading, who, kind).await?;
-    Ok(Page { infos: found.iter().map(|resource| info(resource, &around)).collect(), meta })
+    let around = Around::of(reading, who, addresses).await?;
+    Ok(ResourceList { resources: found.iter().map(|resource| info(resource, &around)).collect(), meta })
+}
+
+async fn asked_page(
+    server: &Server,
+    who: &Identity,
+    kind: Option<Kind>,
+    query: ListQuery,
+) -> Result<ResourceList, HttpError> {
+    let page = query.page.read()?;
+    page.limit()?;
+    let mut reading = server.store().read().await?;
+    let filter = filter_of(&mut reading, who, kind, query.q, query.repository.as_deref()).await?;
+    load_page(&mut reading, who, &filter, &page, Addresses::of_kind(kind)).await
+}
+
+/// A resource by id or name, with everything that is told of it.
+pub(crate) async fn load(
+    reading: &mut Reading,
+    who: &Identity,
+    kind: Kind,
+    id: &str,
+) -> Result<(ResourceInfo, Resource), HttpError> {
+    let resource = find(reading, who, kind, id).await?;
+    let around = Around::of(reading, who, Addresses::of_key(&resource.key)).await?;
+    Ok((info(&resource, &around), resource))
 }
 
 pub(super) async fn list_all(
@@ -178,9 +250,7 @@ pub(super) async fn list_all(
 ) -> Answer {
     let unknown = || HttpError::bad_request("kind is a kind of resource", "for example kind=node");
     let kind = query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?;
-    let page = query.page.read()?;
-    let found = page_of(&server, &who, kind, &page, query.q, query.repository.as_deref()).await?;
-    ok(&ResourceList { resources: found.infos, meta: found.meta })
+    ok(&asked_page(&server, &who, kind, query).await?)
 }
 
 pub(super) async fn list(
@@ -189,11 +259,9 @@ pub(super) async fn list(
     who: Identity,
     Query(query): Query<ListQuery>,
 ) -> Answer {
-    let page = query.page.read()?;
-    let found =
-        page_of(&server, &who, Some(noun.kind()), &page, query.q, query.repository.as_deref()).await?;
+    let found = asked_page(&server, &who, Some(noun.kind()), query).await?;
     let mut body = Map::new();
-    body.insert(noun.plural().to_owned(), json!(found.infos));
+    body.insert(noun.plural().to_owned(), json!(found.resources));
     body.insert("meta".to_owned(), json!(found.meta));
     ok(&Value::Object(body))
 }
@@ -213,7 +281,7 @@ async fn shown(
     key: &ResourceKey,
 ) -> Result<(Value, i64), HttpError> {
     let resource = reading.resource(&who.account_id, key).await?.ok_or_else(HttpError::not_found)?;
-    let around = Around::of(reading, who, Some(noun.kind())).await?;
+    let around = Around::of(reading, who, Addresses::of_key(key)).await?;
     Ok((named(noun, &info(&resource, &around)), resource.generation))
 }
 

@@ -11,6 +11,7 @@
 mod answer;
 mod approvals;
 mod cookies;
+mod drift;
 mod edit;
 mod entrance;
 mod form;
@@ -25,10 +26,13 @@ mod reach;
 mod repositories;
 mod repository;
 mod repository_form;
+mod resource;
+mod resources;
 mod routes;
 mod runs;
 mod settings;
 mod tokens;
+mod topology;
 mod visit;
 
 pub(crate) use routes::router;

@@ -18,6 +18,16 @@ pub(super) async fn load_reach(reading: &mut Reading, who: &Identity, id: &str) 
     let key = &proposal.change.key;
     let spec = proposal.effective().or(proposal.change.before.as_ref());
     let targets = spec.map(|spec| spec.targets(&key.name)).unwrap_or_default();
+    reach_of(reading, who, key, &targets).await
+}
+
+/// What a resource refers to, and what refers to it.
+pub(super) async fn reach_of(
+    reading: &mut Reading,
+    who: &Identity,
+    key: &ResourceKey,
+    targets: &[ResourceKey],
+) -> Result<Reach, HttpError> {
     let built_in = Known::offline();
     let mut reach = Reach::default();
     for target in targets.iter().take(MAX_TOLD) {
@@ -32,7 +42,7 @@ fn neighbour(key: &ResourceKey, standing: Standing) -> Neighbour {
     Neighbour { kind: key.kind.slug().to_owned(), name: key.name.clone(), standing }
 }
 
-fn open() -> ProposalFilter {
+pub(super) fn open() -> ProposalFilter {
     let statuses = Status::ALL.iter().copied().filter(|status| status.is_open()).collect();
     ProposalFilter { statuses, ..ProposalFilter::default() }
 }

@@ -6,7 +6,10 @@ use axum::routing::{MethodRouter, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
-use super::{answer, approvals, edit, entrance, guard, live, overview, proposal, repositories, runs};
+use super::{
+    answer, approvals, drift, edit, entrance, guard, live, overview, proposal, repositories, resource,
+    resources, runs, topology,
+};
 use super::{people, policy, repository, repository_form, settings, tokens};
 use crate::http::guard::panicked;
 use crate::server::Server;
@@ -68,6 +71,16 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::RevokeToken => post(tokens::revoke),
         Page::Policy => get(policy::show),
         Page::SavePolicy => post(policy::save),
+        Page::Resources => get(resources::all),
+        Page::ResourcesOfKind => get(resources::of_kind),
+        Page::Resource => get(resource::show),
+        Page::Drift => get(drift::show),
+        Page::DriftRevert => post(drift::revert),
+        Page::DriftAdopt => post(drift::adopt),
+        Page::DriftAccept => post(drift::accept),
+        Page::DriftUnaccept => post(drift::unaccept),
+        Page::Networks => get(topology::list),
+        Page::Topology => get(topology::show),
         Page::Lost => get(entrance::lost),
     }
 }

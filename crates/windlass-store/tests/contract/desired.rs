@@ -124,6 +124,13 @@ fn only_what_differs_is_told_with_both_sides() {
             ("unwanted", None, Some(eu)),
         ];
         assert_eq!(sides, expected);
+        for name in ["absent", "differs", "unwanted", "same", "unknown"] {
+            let one = reading.differing_at(&acme, &fleet.id, &node_key(name)).await.unwrap();
+            assert_eq!(one.as_ref(), found.iter().find(|it| it.key.name == name), "{name}");
+        }
+        let file = reading.wanted_file(&fleet.id, &node_key("same")).await.unwrap();
+        assert_eq!(file.as_deref(), Some("f"));
+        assert_eq!(reading.wanted_file(&twin.id, &node_key("same")).await.unwrap(), None);
     });
 }
 

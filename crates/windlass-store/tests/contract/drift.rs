@@ -54,6 +54,10 @@ fn drift_is_noted_renewed_counted_and_resolved() {
         }
         assert_eq!(writing.drifts(&fleet.id).await.unwrap(), [drifted("a", "bob"), drifted("b", "ada")]);
         assert_eq!(writing.drifts_count(&acme).await.unwrap(), 2);
+        let (a, c) = (node_key("a"), node_key("c"));
+        let among = [(fleet.id.as_str(), &a), (fleet.id.as_str(), &c), ("another", &a)];
+        assert_eq!(writing.drifted_among(&among).await.unwrap(), [node_key("a")]);
+        assert_eq!(writing.drifted_among(&[]).await.unwrap(), []);
         assert!(writing.drift_remove(&fleet.id, &node_key("a")).await.unwrap());
         assert!(!writing.drift_remove(&fleet.id, &node_key("a")).await.unwrap());
         assert_eq!(writing.drifts_count(&acme).await.unwrap(), 1);

@@ -42,6 +42,24 @@ fn names(proposals: &[Proposal]) -> Vec<&str> {
 }
 
 #[test]
+fn what_is_open_about_resources_is_found_by_them() {
+    on_both(|world| async move {
+        let scene = scene(&world).await;
+        let keys = ["a_b", "gone", "100%", "none"].map(node_key);
+        let mut reading = world.store.read().await.unwrap();
+        let mut found = reading.proposals_about(&scene.acme, &keys).await.unwrap();
+        found.sort();
+        let expected = [
+            (node_key("100%"), scene.proposals[2].id.clone()),
+            (node_key("a_b"), scene.proposals[0].id.clone()),
+        ];
+        assert_eq!(found, expected);
+        let other = world.account("other").await;
+        assert_eq!(world.store.read().await.unwrap().proposals_about(&other, &keys).await.unwrap(), []);
+    });
+}
+
+#[test]
 fn every_filter_finds_what_it_names_newest_first() {
     on_both(|world| async move {
         let scene = scene(&world).await;

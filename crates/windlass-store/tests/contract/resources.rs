@@ -126,6 +126,52 @@ fn owners_are_told_apart_and_kinds_are_counted() {
 }
 
 #[test]
+fn kinds_are_counted_as_a_filter_finds_them() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        fill(&world, &acme).await;
+        world.node(&acme, "owned", Some("r1")).await;
+        let mut reading = world.store.read().await.unwrap();
+        for (owner_id, search, expected) in [
+            (None, None, &[(Kind::Template, 5), (Kind::Node, 10)][..]),
+            (None, Some("A"), &[(Kind::Template, 1), (Kind::Node, 5)]),
+            (Some("r1"), None, &[(Kind::Node, 1)]),
+            (Some(""), Some("owned"), &[]),
+        ] {
+            let filter = ResourceFilter {
+                // Whatever kind is chosen, the others are counted too.
+                kind: Some(Kind::Cluster),
+                owner_id: owner_id.map(str::to_owned),
+                search: search.map(str::to_owned),
+            };
+            let mut found = reading.resources_tally(&acme, &filter).await.unwrap();
+            found.sort();
+            assert_eq!(found, expected, "{filter:?}");
+        }
+    });
+}
+
+#[test]
+fn the_members_of_a_network_are_its_own_and_counted() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let peer = Spec::read(Kind::Peer, "{}").spec.unwrap();
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        for name in ["a_b/n1", "a_b/n2", "axb/n3", "A_b/n4", "a_b2/n5"] {
+            let key = ResourceKey::new(Kind::Peer, name);
+            writing.resource_put(&key, &peer, None, "ada", at(1)).await.unwrap();
+        }
+        let found = writing.resources_in(&acme, Kind::Peer, "a_b").await.unwrap();
+        let names: Vec<&str> = found.iter().map(|found| found.key.name.as_str()).collect();
+        assert_eq!(names, ["a_b/n1", "a_b/n2"]);
+        let networks = ["a_b", "axb", "none"].map(|name| ResourceKey::new(Kind::Network, name));
+        let mut counts = writing.referrers_count(&acme, &networks).await.unwrap();
+        counts.sort();
+        assert_eq!(counts, [(networks[0].clone(), Kind::Peer, 2), (networks[1].clone(), Kind::Peer, 1)]);
+    });
+}
+
+#[test]
 fn the_same_name_in_two_accounts_is_two_resources() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);

@@ -1,18 +1,24 @@
 //! One file per page: the model, and what the template asks of it.
 
+pub mod adopt;
 pub mod approvals;
+pub mod drift;
 pub mod edit;
 pub mod entrance;
 pub(crate) mod listing;
+pub mod networks;
 pub mod overview;
 pub mod proposal;
 pub mod repositories;
 pub mod repository;
 pub mod repository_form;
+pub mod resource;
+pub mod resources;
 pub mod run;
 pub mod runs;
 pub mod settings;
 mod steps;
+pub mod topology;
 
 /// Whether someone may do something now.
 #[derive(Clone, Debug, PartialEq, Eq)]

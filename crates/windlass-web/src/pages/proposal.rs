@@ -7,7 +7,7 @@ use windlass_api::types::{ProposalInfo, RunInfo};
 use super::Allowed;
 use crate::diff::{Comparison, Row};
 use crate::frame::{Frame, Place};
-use crate::words;
+use crate::{link, words};
 
 /// How the difference is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Models whose every text is the same, for every page.
 
+mod fleet;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -278,19 +279,22 @@ fn approvals(t: &str) -> Approvals {
     }
 }
 
-fn proposal_page(t: &str, change: &str, status: &str, view: View) -> String {
+fn reach(t: &str) -> Reach {
     let neighbour = |standing| Neighbour { kind: text(t), name: text(t), standing };
     let standings = [Standing::Live, Standing::BuiltIn, Standing::Missing, Standing::Proposed(text(t))];
-    let reach = Reach {
+    Reach {
         refers_to: standings.map(neighbour).to_vec(),
         referred_by: vec![Neighbour { kind: text(t), name: text(t), standing: Standing::Live }],
         is_cut: true,
-    };
+    }
+}
+
+fn proposal_page(t: &str, change: &str, status: &str, view: View) -> String {
     let mut shown = proposal(t, change, status);
     if status != "pending_approval" {
         shown.gate = None;
     }
-    Proposal::new(frame(t), shown, Some(run(t)), reach, view).html()
+    Proposal::new(frame(t), shown, Some(run(t)), reach(t), view).html()
 }
 
 /// Every page with this text wherever a text can be.
@@ -332,6 +336,7 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     ]
     .into_iter()
     .chain(settings::every_page(t))
+    .chain(fleet::every_page(t))
     .collect()
 }
 

@@ -8,7 +8,11 @@ use crate::browser::{Browser, csrf};
 use crate::harness::Installation;
 
 fn path_of(path: &str) -> String {
-    path.replace("{id}", "absent").replace("{name}", "absent").replace("{*rest}", "absent")
+    path.replace("{id}", "absent")
+        .replace("{name}", "absent")
+        .replace("{*rest}", "absent")
+        .replace("{kind}", "nodes")
+        .replace("{network}", "absent")
 }
 
 #[tokio::test(flavor = "multi_thread")]

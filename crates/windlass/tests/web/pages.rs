@@ -16,6 +16,7 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
     let work = fleet(FLEET);
     let repository = installation.register(&admin, "fleet", &work).await;
     let run = installation.sync(&admin, &repository).await;
+    installation.make_cluster(&admin, "made").await.expect(201);
     let mut browser = Browser::of(&installation, &admin);
     for entry in pages().iter().filter(|entry| entry.method == Method::Get) {
         if matches!(entry.page, Page::Root | Page::Asset | Page::Live) {
@@ -27,6 +28,7 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
             _ => run["proposals"][0]["id"].as_str().unwrap(),
         };
         let path = entry.path.replace("{id}", id).replace("{*rest}", "nowhere");
+        let path = path.replace("{kind}", "cluster").replace("{name}", "made").replace("{network}", "fabric");
         let reply = browser.get(&path).await;
         let expected = if entry.page == Page::Lost { 404 } else { 200 };
         assert_eq!(reply.status, expected, "{path}: {reply:?}");
@@ -103,6 +105,9 @@ async fn empty_places_say_what_to_do_next() {
         ("/app/repositories", "windlass repo add"),
         ("/app/runs", "windlass sync"),
         ("/app/settings/tokens", "windlass token create"),
+        ("/app/resources", "windlass repo add"),
+        ("/app/drift", "windlass repo add"),
+        ("/app/topology", "windlass explain network"),
     ] {
         assert!(browser.page(path).await.contains(told), "{path}");
     }

@@ -1,0 +1,95 @@
+//! One live resource with its history and what is tied to it.
+
+use axum::extract::{Path, State};
+use windlass_api::types::DriftItem;
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_store::{EventFilter, EventOrder, ProposalFilter, Reading, Resource};
+use windlass_web::frame::Place;
+use windlass_web::pages::resource::{Declared, Resource as Page};
+
+use super::reach::{open, reach_of};
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::drift::difference_at;
+use crate::http::error::HttpError;
+use crate::http::request::Answer;
+use crate::http::{audit, drift, events, proposals, resources};
+use crate::server::Server;
+
+/// Entries of a history, from the audit log and from the events each.
+const HISTORY: usize = 40;
+
+/// Open proposals about one resource: one for each repository.
+const PROPOSALS: usize = 10;
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path((kind, name)): Path<(String, String)>,
+) -> Answer {
+    let kind = Kind::from_word(&kind).ok_or_else(HttpError::not_found)?;
+    let mut reading = server.store().read().await?;
+    let (info, resource) = resources::load(&mut reading, &who, kind, &name).await?;
+    let key = &resource.key;
+    let about = ProposalFilter { kind: Some(kind), name: Some(key.name.clone()), ..open() };
+    let found = reading.proposals(&who.account_id, &about, None, PROPOSALS).await?;
+    let open = proposals::describe(&mut reading, &who, &found).await?;
+    let reach = reach_of(&mut reading, &who, key, &resource.spec.targets(&key.name)).await?;
+    let declared = declared(&mut reading, &who, &resource).await?;
+    let drift = drift_of(&mut reading, &who, &resource).await?;
+    let entries = reading.audit(&who.account_id, Some((kind.slug(), &key.name)), i64::MAX, HISTORY).await?;
+    let filter = EventFilter { resource: Some(key.clone()), ..EventFilter::default() };
+    let order = EventOrder::NewestBefore(i64::MAX);
+    let happened = reading.events(&who.account_id, &filter, order, HISTORY).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Resources).await?;
+    drop(reading);
+    let page = Page {
+        frame,
+        resource: info,
+        declared,
+        reach,
+        drift,
+        proposals: open,
+        audit: entries.into_iter().map(audit::info).collect(),
+        events: happened.into_iter().map(events::info).collect(),
+    };
+    answer::page(&server, &visit, &page)
+}
+
+/// Where git declares a resource. Only proposals know the line, as it was in their commit.
+async fn declared(
+    reading: &mut Reading,
+    who: &Identity,
+    resource: &Resource,
+) -> Result<Option<Declared>, HttpError> {
+    let Some(owner) = &resource.owner_id else { return Ok(None) };
+    let Some(file) = reading.wanted_file(owner, &resource.key).await? else { return Ok(None) };
+    let ResourceKey { kind, name } = &resource.key;
+    let about = ProposalFilter {
+        kind: Some(*kind),
+        name: Some(name.clone()),
+        repository_id: Some(owner.clone()),
+        ..ProposalFilter::default()
+    };
+    let last = reading.proposals(&who.account_id, &about, None, 1).await?.pop();
+    let line = last.and_then(|last| {
+        let (told, line) = last.declared_at?;
+        (told == file).then_some((line, last.commit_sha))
+    });
+    Ok(Some(Declared { file, line }))
+}
+
+/// How a resource differs from what its repository says.
+async fn drift_of(
+    reading: &mut Reading,
+    who: &Identity,
+    resource: &Resource,
+) -> Result<Option<DriftItem>, HttpError> {
+    let Some(owner) = &resource.owner_id else { return Ok(None) };
+    let Some(repository) = reading.repository(&who.account_id, owner).await? else { return Ok(None) };
+    let found = difference_at(reading, &who.account_id, owner, &resource.key).await?;
+    let Some(difference) = found.differences.first() else { return Ok(None) };
+    Ok(Some(drift::load_item(reading, who, &repository, &found, difference).await?))
+}

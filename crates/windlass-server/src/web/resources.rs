@@ -1,0 +1,129 @@
+//! What is live, a page at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use windlass_api::types::ResourceInfo;
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_store::{Reading, ResourceFilter};
+use windlass_web::frame::Place;
+use windlass_web::pages::resources::{Listed, Resources, Search};
+
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::error::HttpError;
+use crate::http::page::PageQuery;
+use crate::http::request::{Answer, Query};
+use crate::http::resources::{Addresses, filter_of, load_page};
+use crate::server::Server;
+use crate::world::repository_names;
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    q: Option<String>,
+    repository: Option<String>,
+    cursor: Option<String>,
+}
+
+impl ListQuery {
+    fn search(&self) -> Search {
+        let text = |field: &Option<String>| field.as_deref().unwrap_or_default().trim().to_owned();
+        Search { q: text(&self.q), repository: text(&self.repository) }
+    }
+}
+
+pub(super) async fn all(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    show(&server, &who, &visit, None, query).await
+}
+
+pub(super) async fn of_kind(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(kind): Path<String>,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let kind = Kind::from_word(&kind).ok_or_else(HttpError::not_found)?;
+    show(&server, &who, &visit, Some(kind), query).await
+}
+
+async fn show(
+    server: &Server,
+    who: &Identity,
+    visit: &Visit,
+    kind: Option<Kind>,
+    query: ListQuery,
+) -> Answer {
+    let search = query.search();
+    let filled = |text: &String| (!text.is_empty()).then(|| text.clone());
+    let mut reading = server.store().read().await?;
+    let repository = filled(&search.repository);
+    let filter = filter_of(&mut reading, who, kind, filled(&search.q), repository.as_deref()).await?;
+    let page = PageQuery { limit: None, cursor: query.cursor };
+    // Allocated addresses follow from every member of a network: a list does without.
+    let found = load_page(&mut reading, who, &filter, &page, Addresses::LeftOut).await?;
+    let counts = counts(&mut reading, who, &filter).await?;
+    let resources = listed(&mut reading, who, found.resources).await?;
+    let repositories = repository_names(&mut reading, &who.account_id).await?.into_values().collect();
+    let frame = frame::load(server, &mut reading, who, visit, Place::Resources).await?;
+    drop(reading);
+    let next = found.meta.next_cursor.map(|cursor| address(kind, &search, &cursor));
+    let page = Resources { frame, kind, search, counts, repositories, resources, next };
+    answer::page(server, visit, &page)
+}
+
+/// How many of each kind are found, in the order of kinds.
+async fn counts(
+    reading: &mut Reading,
+    who: &Identity,
+    filter: &ResourceFilter,
+) -> Result<Vec<(Kind, usize)>, HttpError> {
+    let found: BTreeMap<Kind, usize> =
+        reading.resources_tally(&who.account_id, filter).await?.into_iter().collect();
+    Ok(found.into_iter().collect())
+}
+
+/// The address of this list from a cursor on.
+fn address(kind: Option<Kind>, search: &Search, cursor: &str) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    for (name, value) in [("q", search.q.as_str()), ("repository", &search.repository), ("cursor", cursor)] {
+        if !value.is_empty() {
+            query.append_pair(name, value);
+        }
+    }
+    let path = kind.map_or_else(String::new, |kind| format!("/{}", kind.plural()));
+    format!("/app/resources{path}?{}", query.finish())
+}
+
+/// Rows with what is to be known beside each: only these are looked at.
+async fn listed(
+    reading: &mut Reading,
+    who: &Identity,
+    resources: Vec<ResourceInfo>,
+) -> Result<Vec<Listed>, HttpError> {
+    let key_of = |resource: &ResourceInfo| {
+        Some(ResourceKey::new(Kind::from_word(&resource.kind)?, resource.name.as_str()))
+    };
+    let keys: Vec<ResourceKey> = resources.iter().filter_map(key_of).collect();
+    let owned: Vec<(&str, &ResourceKey)> = resources
+        .iter()
+        .zip(&keys)
+        .filter_map(|(resource, key)| Some((resource.owner.as_ref()?.repository_id.as_str(), key)))
+        .collect();
+    let drifted: BTreeSet<ResourceKey> = reading.drifted_among(&owned).await?.into_iter().collect();
+    let mut open: BTreeMap<ResourceKey, String> =
+        reading.proposals_about(&who.account_id, &keys).await?.into_iter().collect();
+    let rows = resources.into_iter().zip(keys).map(|(resource, key)| Listed {
+        is_drifted: drifted.contains(&key),
+        proposal_id: open.remove(&key),
+        resource,
+    });
+    Ok(rows.collect())
+}

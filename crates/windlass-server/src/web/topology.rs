@@ -1,0 +1,270 @@
+//! Networks as pictures. Loads the kinds it draws, and of those only the network's own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use windlass_core::allocate::Allocation;
+use windlass_core::diff::Action;
+use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_store::{Proposal, ProposalFilter, Reading, Resource, ResourceFilter};
+use windlass_web::frame::Place;
+use windlass_web::pages::networks::{Counted, Networks};
+use windlass_web::pages::topology::{Network, Topology, VirtualIp};
+use windlass_web::topology::{Held, Peer, Role, Standing, Turn};
+
+use super::reach::open;
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::error::HttpError;
+use crate::http::page::PageQuery;
+use crate::http::request::{Answer, Query};
+use crate::http::resources::{Addresses, load_allocation, load_page};
+use crate::server::Server;
+
+/// Proposals about members of one network that are looked at.
+const MAX_PROPOSALS: usize = 2_000;
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    cursor: Option<String>,
+}
+
+pub(super) async fn list(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
+    let page = PageQuery { limit: None, cursor: query.cursor };
+    let found = load_page(&mut reading, &who, &filter, &page, Addresses::Of("")).await?;
+    let keys: Vec<ResourceKey> =
+        found.resources.iter().map(|network| ResourceKey::new(Kind::Network, &network.name)).collect();
+    let counts: BTreeMap<(String, Kind), usize> = reading
+        .referrers_count(&who.account_id, &keys)
+        .await?
+        .into_iter()
+        .map(|(network, kind, count)| ((network.name, kind), count))
+        .collect();
+    let count = |name: &str, kind| counts.get(&(name.to_owned(), kind)).copied().unwrap_or_default();
+    let networks = found.resources.into_iter().map(|network| Counted {
+        peers: count(&network.name, Kind::Peer),
+        virtual_ips: count(&network.name, Kind::VirtualIp),
+        network,
+    });
+    let networks = networks.collect();
+    let proposed = proposals(&mut reading, &who, Kind::Network, None).await?;
+    let proposed = proposed.into_iter().filter(|proposal| proposal.change.action() == Action::Create);
+    let proposed = proposed.map(|proposal| (proposal.change.key.name, proposal.id)).collect();
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Topology).await?;
+    drop(reading);
+    let next = found.meta.next_cursor.map(|cursor| format!("/app/topology?cursor={cursor}"));
+    answer::page(&server, &visit, &Networks { frame, networks, proposed, next })
+}
+
+/// Open proposals about a kind; about members of one network if one is named.
+async fn proposals(
+    reading: &mut Reading,
+    who: &Identity,
+    kind: Kind,
+    network: Option<&str>,
+) -> Result<Vec<Proposal>, HttpError> {
+    let beginning = network.map(|network| format!("{network}/"));
+    let filter = ProposalFilter { kind: Some(kind), search: beginning.clone(), ..open() };
+    let mut found = reading.proposals(&who.account_id, &filter, None, MAX_PROPOSALS).await?;
+    found.retain(|proposal| {
+        beginning.as_ref().is_none_or(|begin| proposal.change.key.name.starts_with(begin))
+    });
+    found.sort_by(|a, b| a.change.key.cmp(&b.change.key));
+    Ok(found)
+}
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(name): Path<String>,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let key = ResourceKey::new(Kind::Network, name.as_str());
+    let about = ProposalFilter { kind: Some(Kind::Network), name: Some(name.clone()), ..open() };
+    let proposal = reading.proposals(&who.account_id, &about, None, 1).await?.pop();
+    let live = reading.resource(&who.account_id, &key).await?;
+    if live.is_none() && proposal.is_none() {
+        return Err(HttpError::not_found());
+    }
+    let allocation = load_allocation(&mut reading, &who, Addresses::Of(&name)).await?;
+    let standings = Standings::load(&mut reading, live.as_slice(), proposal.as_slice()).await?;
+    let network = network_of(&key, live.as_ref(), proposal.as_ref(), &standings, &allocation);
+    let virtual_ips = load_virtual_ips(&mut reading, &who, &name, &allocation).await?;
+    let peers = load_peers(&mut reading, &who, &name, &allocation, &virtual_ips).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Topology).await?;
+    drop(reading);
+    answer::page(&server, &visit, &Topology::new(frame, network, peers, virtual_ips))
+}
+
+fn network_of(
+    key: &ResourceKey,
+    live: Option<&Resource>,
+    proposal: Option<&Proposal>,
+    standings: &Standings,
+    allocation: &Allocation,
+) -> Network {
+    let spec = live.map(|live| &live.spec).or_else(|| proposal?.effective());
+    let (description, routing_mode) = match spec.map(AsRef::as_ref) {
+        Some(Spec::Network(spec)) => (spec.description.clone(), spec.routing_mode.word()),
+        _ => (String::new(), ""),
+    };
+    Network {
+        name: key.name.clone(),
+        description,
+        routing_mode: routing_mode.to_owned(),
+        cidr: allocation.network(&key.name).map(|cidr| cidr.to_string()),
+        standing: standings.of(key),
+    }
+}
+
+/// How resources stand to git.
+struct Standings {
+    drifted: BTreeSet<ResourceKey>,
+    proposed: BTreeMap<ResourceKey, (String, String)>,
+}
+
+impl Standings {
+    async fn load(
+        reading: &mut Reading,
+        live: &[Resource],
+        proposals: &[Proposal],
+    ) -> Result<Standings, HttpError> {
+        let owned: Vec<(&str, &ResourceKey)> =
+            live.iter().filter_map(|live| Some((live.owner_id.as_deref()?, &live.key))).collect();
+        let drifted = reading.drifted_among(&owned).await?.into_iter().collect();
+        let proposed = proposals.iter().map(|proposal| {
+            let change = proposal.change.action().to_string();
+            (proposal.change.key.clone(), (change, proposal.id.clone()))
+        });
+        Ok(Standings { drifted, proposed: proposed.collect() })
+    }
+
+    fn of(&self, key: &ResourceKey) -> Standing {
+        match (self.drifted.contains(key), self.proposed.get(key)) {
+            (true, _) => Standing::Drifted,
+            (false, Some((change, id))) => {
+                Standing::Proposed { change: change.clone(), proposal_id: id.clone() }
+            }
+            (false, None) => Standing::Live,
+        }
+    }
+}
+
+/// The members of a network of one kind: what each is, or would be once its proposal is applied.
+struct Members {
+    specs: BTreeMap<ResourceKey, Arc<Spec>>,
+    standings: Standings,
+}
+
+impl Members {
+    async fn load(
+        reading: &mut Reading,
+        who: &Identity,
+        kind: Kind,
+        network: &str,
+    ) -> Result<Members, HttpError> {
+        let live = reading.resources_in(&who.account_id, kind, network).await?;
+        let proposals = proposals(reading, who, kind, Some(network)).await?;
+        let standings = Standings::load(reading, &live, &proposals).await?;
+        let proposed = proposals
+            .iter()
+            .filter_map(|proposal| Some((proposal.change.key.clone(), Arc::clone(proposal.effective()?))));
+        let mut specs: BTreeMap<ResourceKey, Arc<Spec>> = proposed.collect();
+        // What is live is drawn as it is, not as it would be.
+        specs.extend(live.into_iter().map(|live| (live.key, live.spec)));
+        Ok(Members { specs, standings })
+    }
+}
+
+/// What a member is called inside its network.
+fn short(key: &ResourceKey) -> String {
+    key.name.split_once('/').map_or_else(|| key.name.clone(), |(_, name)| name.to_owned())
+}
+
+async fn load_virtual_ips(
+    reading: &mut Reading,
+    who: &Identity,
+    network: &str,
+    allocation: &Allocation,
+) -> Result<Vec<VirtualIp>, HttpError> {
+    let members = Members::load(reading, who, Kind::VirtualIp, network).await?;
+    let each = members.specs.iter().filter_map(|(key, spec)| {
+        let Spec::VirtualIp(spec) = spec.as_ref() else { return None };
+        let declared = spec.address.map(|address| address.to_string());
+        Some(VirtualIp {
+            name: short(key),
+            address: allocation.virtual_ip(&key.name).map(|address| address.to_string()).or(declared),
+            holder: spec.primary_holder.as_str().to_owned(),
+            failover: spec.failover_holders.iter().map(|host| host.as_str().to_owned()).collect(),
+            standing: members.standings.of(key),
+        })
+    });
+    Ok(each.collect())
+}
+
+async fn load_peers(
+    reading: &mut Reading,
+    who: &Identity,
+    network: &str,
+    allocation: &Allocation,
+    virtual_ips: &[VirtualIp],
+) -> Result<Vec<Peer>, HttpError> {
+    let members = Members::load(reading, who, Kind::Peer, network).await?;
+    let hosts: Vec<ResourceKey> =
+        members.specs.keys().map(|key| ResourceKey::new(Kind::Node, short(key))).collect();
+    let regions = load_regions(reading, who, &hosts).await?;
+    let mut held = held_by(virtual_ips);
+    let each = members.specs.iter().filter_map(|(key, spec)| {
+        let Spec::Peer(spec) = spec.as_ref() else { return None };
+        let host = short(key);
+        Some(Peer {
+            address: allocation.peer(&key.name).map(|address| address.to_string()),
+            region: regions.get(&host).cloned(),
+            role: if spec.publicly_reachable { Role::Hub } else { Role::Spoke },
+            standing: members.standings.of(key),
+            endpoint: spec.endpoint.as_ref().map(ToString::to_string),
+            subnets: spec.lan_subnets.iter().map(ToString::to_string).collect(),
+            held: held.remove(host.as_str()).unwrap_or_default(),
+            host,
+        })
+    });
+    Ok(each.collect())
+}
+
+/// Where nodes are, as far as they say.
+async fn load_regions(
+    reading: &mut Reading,
+    who: &Identity,
+    hosts: &[ResourceKey],
+) -> Result<BTreeMap<String, String>, HttpError> {
+    let nodes = reading.resources_of(&who.account_id, hosts).await?;
+    let each = nodes.into_iter().filter_map(|node| match node.spec.as_ref() {
+        Spec::Node(spec) => Some((node.key.name.clone(), spec.region.clone()?)),
+        _ => None,
+    });
+    Ok(each.collect())
+}
+
+/// The virtual IPs at each of their holders.
+fn held_by(virtual_ips: &[VirtualIp]) -> BTreeMap<&str, Vec<Held>> {
+    let mut held: BTreeMap<&str, Vec<Held>> = BTreeMap::new();
+    for ip in virtual_ips {
+        let turns = ip.failover.iter().enumerate().map(|(index, host)| (host, Turn::Failover(index + 1)));
+        for (host, turn) in std::iter::once((&ip.holder, Turn::Primary)).chain(turns) {
+            let here = Held { name: ip.name.clone(), turn, standing: ip.standing.clone() };
+            held.entry(host.as_str()).or_default().push(here);
+        }
+    }
+    held
+}

@@ -1,0 +1,55 @@
+//! The networks of an account.
+
+use askama::Template;
+use windlass_api::types::ResourceInfo;
+
+use crate::frame::{Frame, Place};
+use crate::{link, words};
+
+/// A network with what is in it.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// The network.
+    pub network: ResourceInfo,
+    /// How many peers it has.
+    pub peers: usize,
+    /// How many virtual IPs it has.
+    pub virtual_ips: usize,
+}
+
+/// The page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "networks.html")]
+pub struct Networks {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// The networks that are live.
+    pub networks: Vec<Counted>,
+    /// Networks that are only proposed: name and proposal.
+    pub proposed: Vec<(String, String)>,
+    /// Where the list goes on.
+    pub next: Option<String>,
+}
+
+impl Counted {
+    pub(crate) fn url(&self) -> String {
+        link::network(&self.network.name)
+    }
+
+    fn text(&self, field: &str) -> &str {
+        self.network.spec.get(field).and_then(serde_json::Value::as_str).unwrap_or_default()
+    }
+
+    pub(crate) fn description(&self) -> &str {
+        self.text("description")
+    }
+
+    pub(crate) fn routing(&self) -> &str {
+        self.text("routing_mode")
+    }
+
+    pub(crate) fn cidr(&self) -> String {
+        let allocated = self.network.allocated.get("cidr");
+        allocated.or_else(|| self.network.spec.get("cidr")).map(words::value).unwrap_or_default()
+    }
+}

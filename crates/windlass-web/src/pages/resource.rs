@@ -1,0 +1,130 @@
+//! One live resource: what it is, where it comes from, what is tied to it, and what became of it so far.
+
+use askama::Template;
+use windlass_api::types::{AuditInfo, DriftItem, EventInfo, FieldChange, ProposalInfo, ResourceInfo};
+use windlass_core::yaml;
+
+use super::proposal::{Reach, Standing};
+use crate::diff::without_nulls;
+use crate::frame::{Frame, Place};
+use crate::{link, words};
+
+/// Where a resource is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The file.
+    pub file: String,
+    /// The line in it and the commit in which it was there, as far as a proposal told.
+    pub line: Option<(usize, String)>,
+}
+
+/// The page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "resource.html")]
+pub struct Resource {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// The resource, with secrets hidden.
+    pub resource: ResourceInfo,
+    /// Where git declares it.
+    pub declared: Option<Declared>,
+    /// What it refers to and what refers to it.
+    pub reach: Reach,
+    /// How it differs from git.
+    pub drift: Option<DriftItem>,
+    /// Open proposals about it.
+    pub proposals: Vec<ProposalInfo>,
+    /// Who changed it, newest first.
+    pub audit: Vec<AuditInfo>,
+    /// What happened to it, newest first.
+    pub events: Vec<EventInfo>,
+}
+
+/// One thing that happened.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) at: String,
+    pub(crate) who: String,
+    pub(crate) what: String,
+    pub(crate) tone: &'static str,
+    pub(crate) fields: Vec<FieldChange>,
+    pub(crate) proposal_id: Option<String>,
+}
+
+impl Resource {
+    pub(crate) fn yaml(&self) -> String {
+        yaml::write(without_nulls(&self.resource.spec))
+    }
+
+    /// What Windlass chose: name and value.
+    pub(crate) fn allocated(&self) -> Vec<(String, String)> {
+        let chosen = self.resource.allocated.as_object();
+        let told = |(name, value): (&String, &serde_json::Value)| (words::state(name), words::value(value));
+        chosen.map(|map| map.iter().map(told).collect()).unwrap_or_default()
+    }
+
+    /// The picture of the network it belongs to.
+    pub(crate) fn network_url(&self) -> Option<String> {
+        let name = match self.resource.kind.as_str() {
+            "network" => self.resource.name.as_str(),
+            "peer" | "virtual_ip" => self.resource.name.split_once('/')?.0,
+            _ => return None,
+        };
+        Some(link::network(name))
+    }
+
+    pub(crate) fn drift_url(&self) -> String {
+        let repository = self.resource.owner.as_ref().map(|owner| owner.repository_id.as_str());
+        link::with_query("/app/drift", &[("repository", repository.unwrap_or_default())])
+    }
+
+    /// What happened, newest first, each thing once: changes from the audit log, everything else from the events.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        let changes = self.audit.iter().map(change_step);
+        let others = self.events.iter().filter(|event| event.kind != "resource.changed").map(event_step);
+        let mut steps: Vec<Step> = changes.chain(others).collect();
+        steps.sort_by(|a, b| b.at.cmp(&a.at));
+        steps
+    }
+}
+
+fn change_step(entry: &AuditInfo) -> Step {
+    let text = |key: &str| entry.detail.get(key).and_then(serde_json::Value::as_str);
+    let fields = entry.detail.get("fields").cloned().unwrap_or_default();
+    let how = if entry.action == "proposal.apply" { "through a proposal" } else { "by hand" };
+    let what = match text("change") {
+        Some("create") => format!("created {how}"),
+        Some("destroy") => format!("destroyed {how}"),
+        Some(_) => format!("changed {how}"),
+        None => entry.action.replace(['.', '_'], " "),
+    };
+    let tone = match (entry.outcome.as_str(), text("change")) {
+        ("done", Some(change)) => words::change_tone(change),
+        ("done", None) => "calm",
+        _ => "destroy",
+    };
+    Step {
+        at: entry.at.clone(),
+        who: words::person(&entry.actor).to_owned(),
+        what: if entry.outcome == "done" { what } else { format!("{what}: {}", entry.outcome) },
+        tone,
+        fields: serde_json::from_value(fields).unwrap_or_default(),
+        proposal_id: text("proposal_id").map(str::to_owned),
+    }
+}
+
+fn event_step(event: &EventInfo) -> Step {
+    let proposal = event.payload.get("proposal_id").and_then(serde_json::Value::as_str);
+    Step {
+        at: event.at.clone(),
+        who: event.source.clone(),
+        what: event.message.clone(),
+        tone: match event.severity.as_str() {
+            "high" | "critical" => "destroy",
+            "medium" => "update",
+            _ => "calm",
+        },
+        fields: Vec::new(),
+        proposal_id: proposal.map(str::to_owned),
+    }
+}

@@ -1,0 +1,187 @@
+//! One network as a picture, and the same facts as a table.
+
+use askama::Template;
+
+use crate::frame::{Frame, Place};
+use crate::topology::{Anchor, Dot, Drawing, Held, Line, Peer, Role, Standing, Turn, Word, draw};
+use crate::{link, words};
+
+/// Rows of the table; the rest is in the list of resources.
+const MAX_ROWS: usize = 500;
+
+/// A virtual IP and who holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VirtualIp {
+    /// Its name inside the network.
+    pub name: String,
+    /// Its address.
+    pub address: Option<String>,
+    /// The peer that holds it.
+    pub holder: String,
+    /// Those that take over, in order.
+    pub failover: Vec<String>,
+    /// Whether it is as git says.
+    pub standing: Standing,
+}
+
+/// What is known of the network itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// How peers learn where to send traffic.
+    pub routing_mode: String,
+    /// Its addresses.
+    pub cidr: Option<String>,
+    /// Whether it is as git says.
+    pub standing: Standing,
+}
+
+/// The page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "topology.html")]
+pub struct Topology {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// The network.
+    pub network: Network,
+    /// Its peers.
+    pub peers: Vec<Peer>,
+    /// Its virtual IPs.
+    pub virtual_ips: Vec<VirtualIp>,
+    /// The picture.
+    pub drawing: Drawing,
+}
+
+impl Topology {
+    /// The page about a network.
+    pub fn new(frame: Frame, network: Network, peers: Vec<Peer>, virtual_ips: Vec<VirtualIp>) -> Topology {
+        let drawing = draw(&peers);
+        Topology { frame, network, peers, virtual_ips, drawing }
+    }
+
+    pub(crate) fn hubs(&self) -> usize {
+        self.peers.iter().filter(|peer| peer.role == Role::Hub).count()
+    }
+
+    pub(crate) fn rows(&self) -> &[Peer] {
+        &self.peers[..self.peers.len().min(MAX_ROWS)]
+    }
+
+    pub(crate) fn beyond(&self) -> usize {
+        self.peers.len().saturating_sub(MAX_ROWS)
+    }
+
+    /// The list of its peers.
+    pub(crate) fn list_url(&self) -> String {
+        link::with_query("/app/resources/peers", &[("q", &format!("{}/", self.network.name))])
+    }
+
+    pub(crate) fn network_url(&self) -> String {
+        link::resource("network", &self.network.name)
+    }
+
+    pub(crate) fn member_url(&self, kind: &str, name: &str, standing: &Standing) -> String {
+        match standing {
+            Standing::Proposed { change, proposal_id } if change == "create" => {
+                format!("/app/proposals/{}", link::encoded(proposal_id))
+            }
+            _ => link::resource(kind, &format!("{}/{name}", self.network.name)),
+        }
+    }
+
+    pub(crate) fn peer(&self, dot: &Dot) -> &Peer {
+        &self.peers[dot.peer]
+    }
+
+    pub(crate) fn line_tone(&self, line: &Line) -> &'static str {
+        line.peer.map_or("many", |index| self.peers[index].standing.slug())
+    }
+
+    /// How thick a line is drawn: a step for each tenfold.
+    pub(crate) fn weight(&self, line: &Line) -> u32 {
+        line.tunnels.max(1).ilog10().min(3)
+    }
+
+    pub(crate) fn tally(&self, slug: &str) -> usize {
+        self.peers.iter().filter(|peer| peer.standing.slug() == slug).count()
+    }
+
+    /// The picture in words, for those who do not see it.
+    pub(crate) fn told(&self) -> String {
+        let hubs = self.hubs();
+        format!(
+            "{} in the middle, {} around, each with a tunnel to every hub; {}. {} as git says, {} proposed, {} drifted. \
+             The table below has every name and address.",
+            words::count(hubs, "hub"),
+            words::count(self.peers.len() - hubs, "peer"),
+            words::count(self.virtual_ips.len(), "virtual IP"),
+            self.tally("live"),
+            self.tally("proposed"),
+            self.tally("drifted"),
+        )
+    }
+}
+
+impl Peer {
+    /// What the pointer tells.
+    pub(crate) fn tip(&self) -> String {
+        let mut parts = vec![self.host.clone()];
+        parts.extend(self.address.clone());
+        parts.extend(self.region.clone());
+        parts.push(self.role_word().to_owned());
+        parts.push(self.standing.words());
+        parts.join(" · ")
+    }
+
+    pub(crate) fn is_hub(&self) -> bool {
+        self.role == Role::Hub
+    }
+
+    pub(crate) fn role_word(&self) -> &'static str {
+        if self.is_hub() { "hub" } else { "peer" }
+    }
+}
+
+impl Standing {
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Standing::Live => "as git says".to_owned(),
+            Standing::Drifted => "changed by hand".to_owned(),
+            Standing::Proposed { change, .. } => format!("{change} proposed"),
+        }
+    }
+
+    pub(crate) fn tone(&self) -> &'static str {
+        match self {
+            Standing::Live => "good",
+            Standing::Drifted => "bad",
+            Standing::Proposed { .. } => "warn",
+        }
+    }
+}
+
+impl Held {
+    pub(crate) fn is_primary(&self) -> bool {
+        self.turn == Turn::Primary
+    }
+
+    pub(crate) fn tip(&self) -> String {
+        match self.turn {
+            Turn::Primary => format!("virtual IP {}, held here", self.name),
+            Turn::Failover(turn) => format!("virtual IP {}, takes over as number {turn}", self.name),
+        }
+    }
+}
+
+impl Anchor {
+    pub(crate) fn slug(self) -> &'static str {
+        match self {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        }
+    }
+}

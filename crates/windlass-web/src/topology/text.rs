@@ -1,0 +1,104 @@
+//! How much room words take. Labels are written in a fixed-width font, so that this is known without a browser.
+
+use super::{Anchor, Area, Label, Row, Word};
+
+/// Letters of a name that are shown.
+const MAX_NAME: usize = 26;
+
+/// Letters of an address that are shown.
+const MAX_DETAIL: usize = 30;
+
+/// Letters of a virtual IP's name that are shown.
+const MAX_BADGE: usize = 20;
+
+/// Room beside a badge's letters.
+const BADGE_PADDING: i32 = 8;
+
+/// A text of at most so many letters, cut at its end.
+fn cut(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
+/// A text of at most so many letters, cut at its beginning: addresses of one network begin alike.
+fn cut_front(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    match length > most {
+        true => std::iter::once('…').chain(text.chars().skip(length - most + 1)).collect(),
+        false => text.to_owned(),
+    }
+}
+
+/// A word as short as a label has room for.
+pub(super) fn shortened(word: Word) -> Word {
+    match word {
+        Word::Name(text) => Word::Name(cut(&text, MAX_NAME)),
+        Word::Detail(text) => Word::Detail(cut_front(&text, MAX_DETAIL)),
+        Word::Notice(slug, text) => Word::Notice(slug, cut(&text, MAX_DETAIL)),
+        Word::Badge(mut held) => {
+            held.name = cut(&held.name, MAX_BADGE);
+            Word::Badge(held)
+        }
+    }
+}
+
+/// Tenths of a pixel that the letters of a text take at a width for one. Letters beyond ASCII may take two places.
+fn letters(text: &str, tenths: i32) -> i32 {
+    let places: i32 = text.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum();
+    (places * tenths + 9) / 10
+}
+
+impl Word {
+    fn width(&self) -> i32 {
+        match self {
+            Word::Name(text) => letters(text, 74),
+            Word::Detail(text) | Word::Notice(_, text) => letters(text, 68),
+            Word::Badge(held) => letters(&held.name, 68) + 2 * BADGE_PADDING,
+        }
+    }
+
+    fn height(&self) -> i32 {
+        match self {
+            Word::Name(_) => 16,
+            Word::Detail(_) | Word::Notice(..) => 15,
+            Word::Badge(_) => 21,
+        }
+    }
+
+    /// From the upper side of its room to the line on which its letters stand.
+    fn ascent(&self) -> i32 {
+        match self {
+            Word::Name(_) => 12,
+            Word::Detail(_) | Word::Notice(..) => 11,
+            Word::Badge(_) => 15,
+        }
+    }
+}
+
+/// How wide and high words are together.
+pub(super) fn size(words: &[Word]) -> (i32, i32) {
+    let width = words.iter().map(Word::width).max().unwrap_or_default();
+    (width, words.iter().map(Word::height).sum())
+}
+
+/// A label at a point: beside it, or in the middle below it.
+pub(super) fn label(words: Vec<Word>, x: i32, y: i32, anchor: Anchor) -> Label {
+    let (width, height) = size(&words);
+    let left = |width: i32| match anchor {
+        Anchor::Start => x,
+        Anchor::Middle => x - width / 2,
+        Anchor::End => x - width,
+    };
+    let mut below = y;
+    let rows = words
+        .into_iter()
+        .map(|word| {
+            let area = Area { x: left(word.width()), y: below, width: word.width(), height: word.height() };
+            below += area.height;
+            Row { baseline: area.y + word.ascent(), area, word }
+        })
+        .collect();
+    Label { area: Area { x: left(width), y, width, height }, anchor, rows }
+}

@@ -1,0 +1,199 @@
+//! Models of the pages about what is live: resources, drift, networks.
+
+use serde_json::json;
+use windlass_api::types::{
+    Acceptance, AuditInfo, DriftItem, EventInfo, FieldChange, OwnerInfo, ResourceInfo,
+};
+use windlass_core::resource::Kind;
+use windlass_web::Html;
+use windlass_web::pages::adopt::{Adopt, Made};
+use windlass_web::pages::drift::{Difference, Drift, Sort};
+use windlass_web::pages::networks::{Counted, Networks};
+use windlass_web::pages::proposal::Reach;
+use windlass_web::pages::resource::{Declared, Resource};
+use windlass_web::pages::resources::{Listed, Resources, Search};
+use windlass_web::pages::topology::{Network, Topology, VirtualIp};
+use windlass_web::topology::{Held, Peer, Role, Standing, Turn};
+
+use super::{error, frame, proposal, reach, some, text, value};
+
+fn resource(t: &str, kind: &str) -> ResourceInfo {
+    ResourceInfo {
+        id: text(t),
+        kind: text(kind),
+        name: text(t),
+        spec: json!({"region": t, "template": t, "description": t, "routing_mode": t, "cidr": t, t: value(t)}),
+        allocated: json!({"cidr": t, t: t}),
+        digest: text(t),
+        owner: Some(OwnerInfo { repository_id: text(t), repository_name: text(t) }),
+        differs_because: some(t),
+        generation: 3,
+        created_at: text(t),
+        updated_at: text(t),
+        updated_by: text(t),
+    }
+}
+
+fn resources(t: &str, kind: Option<Kind>) -> Resources {
+    let listed =
+        |kind: &str, is_drifted| Listed { resource: resource(t, kind), is_drifted, proposal_id: some(t) };
+    Resources {
+        frame: frame(t),
+        kind,
+        search: Search { q: text(t), repository: text(t) },
+        counts: vec![(Kind::Node, 3), (Kind::VirtualIp, 1)],
+        repositories: vec![text(t)],
+        resources: vec![listed("node", true), listed(t, false)],
+        next: some(t),
+    }
+}
+
+fn fields(t: &str) -> Vec<FieldChange> {
+    vec![FieldChange { path: text(t), before: value(t), after: json!(t) }]
+}
+
+fn drift_item(t: &str, change: &str, acceptance: Option<Acceptance>) -> DriftItem {
+    DriftItem {
+        kind: text(t),
+        name: text(t),
+        change: text(change),
+        fields: fields(t),
+        changed_by: some(t),
+        changed_at: some(t),
+        proposal_id: some(t),
+        acceptance,
+    }
+}
+
+fn acceptance(t: &str) -> Acceptance {
+    Acceptance { by: text(t), reason: text(t), until: some(t) }
+}
+
+fn resource_page(t: &str, kind: &str, reach: Reach) -> Resource {
+    let entry = |action: &str, detail| AuditInfo {
+        seq: 1,
+        at: text(t),
+        actor: text(t),
+        token_id: some(t),
+        address: some(t),
+        request_id: some(t),
+        action: text(action),
+        target_kind: text(t),
+        target: text(t),
+        outcome: text(t),
+        before_digest: some(t),
+        after_digest: some(t),
+        detail,
+        hash: text(t),
+    };
+    let changed = json!({"change": "update", "fields": fields(t), "proposal_id": t});
+    Resource {
+        frame: frame(t),
+        resource: resource(t, kind),
+        declared: Some(Declared { file: text(t), line: Some((3, text(t))) }),
+        reach,
+        drift: Some(drift_item(t, t, Some(acceptance(t)))),
+        proposals: vec![proposal(t, "update", "pending_approval")],
+        audit: vec![entry("proposal.apply", changed), entry(t, json!({t: t}))],
+        events: vec![EventInfo {
+            seq: 1,
+            kind: text(t),
+            severity: text(t),
+            resource_kind: some(t),
+            resource_name: some(t),
+            repository_id: some(t),
+            correlation_id: some(t),
+            source: text(t),
+            message: text(t),
+            payload: json!({"proposal_id": t}),
+            at: text(t),
+        }],
+    }
+}
+
+fn drift(t: &str, sort: Sort) -> Drift {
+    let difference = |change: &str| Difference {
+        repository_id: text(t),
+        repository_name: text(t),
+        item: drift_item(t, change, (sort == Sort::Accepted).then(|| acceptance(t))),
+    };
+    Drift {
+        frame: frame(t),
+        sort,
+        counts: [3, 2, 1],
+        repositories: vec![(text(t), text(t)), (text("other"), text(t))],
+        repository: text(t),
+        differences: vec![difference("create"), difference("update"), difference(t)],
+        next: some(t),
+        here: text(t),
+    }
+}
+
+fn adopt(t: &str, made: Made) -> Adopt {
+    Adopt {
+        frame: frame(t),
+        repository_id: text(t),
+        repository_name: text(t),
+        kind: text(t),
+        name: text(t),
+        branch: text(t),
+        made,
+    }
+}
+
+fn topology(t: &str, count: usize) -> Topology {
+    let proposed = || Standing::Proposed { change: text(t), proposal_id: text(t) };
+    let peer = |index: usize| Peer {
+        host: text(t),
+        address: some(t),
+        region: some(t),
+        role: if index == 0 { Role::Hub } else { Role::Spoke },
+        standing: [Standing::Live, Standing::Drifted, proposed()][index % 3].clone(),
+        endpoint: some(t),
+        subnets: vec![text(t)],
+        held: vec![
+            Held { name: text(t), turn: Turn::Primary, standing: proposed() },
+            Held { name: text(t), turn: Turn::Failover(1), standing: Standing::Live },
+        ],
+    };
+    let network = Network {
+        name: text(t),
+        description: text(t),
+        routing_mode: text(t),
+        cidr: some(t),
+        standing: if count > 5 { Standing::Live } else { proposed() },
+    };
+    let ip = VirtualIp {
+        name: text(t),
+        address: some(t),
+        holder: text(t),
+        failover: vec![text(t)],
+        standing: Standing::Drifted,
+    };
+    Topology::new(frame(t), network, (0..count).map(peer).collect(), vec![ip])
+}
+
+/// Every page of these.
+pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
+    let counted = Counted { network: resource(t, "network"), peers: 2, virtual_ips: 1 };
+    let networks = Networks {
+        frame: frame(t),
+        networks: vec![counted],
+        proposed: vec![(text(t), text(t))],
+        next: some(t),
+    };
+    vec![
+        ("resources", resources(t, None).html()),
+        ("nodes", resources(t, Some(Kind::Node)).html()),
+        ("resource", resource_page(t, t, reach(t)).html()),
+        ("a peer", resource_page(t, "network", reach(t)).html()),
+        ("drift", drift(t, Sort::ByHand).html()),
+        ("pending drift", drift(t, Sort::Pending).html()),
+        ("accepted drift", drift(t, Sort::Accepted).html()),
+        ("adopt", adopt(t, Made::Patch(format!("--- a\n+++ b\n@@ {t}\n-{t}\n+{t}\n {t}"))).html()),
+        ("no patch", adopt(t, Made::Failed(error(t))).html()),
+        ("networks", networks.html()),
+        ("topology", topology(t, 4).html()),
+        ("large topology", topology(t, 90).html()),
+    ]
+}
