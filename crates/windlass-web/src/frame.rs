@@ -15,6 +15,10 @@ pub enum Place {
     Repositories,
     /// What was compared.
     Runs,
+    /// What happened.
+    Events,
+    /// Who did what.
+    Audit,
     /// None of them.
     Elsewhere,
 }

@@ -102,6 +102,12 @@ pages! {
     Runs Get "/app/runs" As(O::RunList);
     /// One sync run.
     Run Get "/app/runs/{id}" As(O::RunShow);
+    /// What happened, and what happens.
+    Events Get "/app/events" As(O::EventList);
+    /// Who did what.
+    Audit Get "/app/audit" As(O::AuditList);
+    /// Checks the log.
+    AuditVerify Post "/app/audit/verify" As(O::AuditVerify);
     /// Every other address below `/app`.
     Lost Get "/app/{*rest}" Public;
 }

@@ -1,7 +1,7 @@
 //! HTTP: one file per noun, a router made from the endpoint table, and what surrounds every request.
 
 pub(crate) mod accounts;
-mod audit;
+pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod body;
 mod drift;

@@ -10,9 +10,11 @@
 
 mod answer;
 mod approvals;
+mod audit;
 mod cookies;
 mod edit;
 mod entrance;
+mod events;
 mod form;
 mod frame;
 mod guard;

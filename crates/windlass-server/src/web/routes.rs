@@ -6,7 +6,9 @@ use axum::routing::{MethodRouter, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
-use super::{answer, approvals, edit, entrance, guard, live, overview, proposal, repositories, runs};
+use super::{
+    answer, approvals, audit, edit, entrance, events, guard, live, overview, proposal, repositories, runs,
+};
 use crate::http::guard::panicked;
 use crate::server::Server;
 
@@ -45,6 +47,9 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::Sync => post(repositories::sync),
         Page::Runs => get(runs::list),
         Page::Run => get(runs::show),
+        Page::Events => get(events::show),
+        Page::Audit => get(audit::show),
+        Page::AuditVerify => post(audit::verify),
         Page::Lost => get(entrance::lost),
     }
 }

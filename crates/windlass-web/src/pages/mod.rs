@@ -1,8 +1,10 @@
 //! One file per page: the model, and what the template asks of it.
 
 pub mod approvals;
+pub mod audit;
 pub mod edit;
 pub mod entrance;
+pub mod events;
 pub mod overview;
 pub mod proposal;
 pub mod repositories;

@@ -9,5 +9,6 @@ mod authorization;
 mod browser;
 mod decisions;
 mod forms;
+mod happenings;
 mod pages;
 mod session;

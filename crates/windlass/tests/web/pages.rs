@@ -98,6 +98,9 @@ async fn empty_places_say_what_to_do_next() {
         ("/app/approvals?q=nothing", "No proposal matches"),
         ("/app/repositories", "windlass repo add"),
         ("/app/runs", "windlass sync"),
+        ("/app/events", "windlass events --follow"),
+        ("/app/events?q=nothing", "No event matches"),
+        ("/app/audit?target=node/none", "Nothing was done to node/none"),
     ] {
         assert!(browser.page(path).await.contains(told), "{path}");
     }
