@@ -19,3 +19,19 @@ pub struct Audit {
     /// Where the list goes on.
     pub next: Option<String>,
 }
+
+impl Audit {
+    /// Who it was, and the proposal on whose approval they did it.
+    fn who<'e>(&self, entry: &'e AuditInfo) -> (&'e str, Option<&'e str>) {
+        let told = entry.actor.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (proposal "));
+        told.map_or((entry.actor.as_str(), None), |(who, proposal)| (who, Some(proposal)))
+    }
+
+    /// What a target is called: ids are shortened, names are not.
+    fn target_name(&self, entry: &AuditInfo) -> String {
+        match entry.target_kind.as_str() {
+            "proposal" => words::short_id(&entry.target),
+            _ => entry.target.clone(),
+        }
+    }
+}

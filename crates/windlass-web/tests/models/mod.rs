@@ -343,7 +343,8 @@ fn audit(t: &str) -> String {
         detail: value(t),
         hash: text(t),
     };
-    Audit { frame: frame(t), entries: vec![entry], target: text(t), next: some(t) }.html()
+    let of_a_proposal = AuditInfo { actor: format!("{t} (proposal {t})"), ..entry.clone() };
+    Audit { frame: frame(t), entries: vec![entry, of_a_proposal], target: text(t), next: some(t) }.html()
 }
 
 /// Every page with this text wherever a text can be.

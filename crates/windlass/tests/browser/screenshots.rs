@@ -2,9 +2,10 @@
 //!
 //! Made anew with `UPDATE_SCREENSHOTS=1`; look at them before they are committed.
 
+use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-use serde_json::json;
 use windlass_web::table::Page;
 
 use crate::seed;
@@ -18,7 +19,7 @@ const NODES: usize = 300;
 const MAX_BYTES: usize = 200_000;
 
 /// Pages that are shown on a phone, too.
-const ON_A_PHONE: &[Page] = &[Page::Overview, Page::Approvals, Page::Proposal];
+const ON_A_PHONE: &[Page] = &[Page::Overview, Page::Approvals, Page::Proposal, Page::Events, Page::Audit];
 
 fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/images")
@@ -35,9 +36,13 @@ async fn pictures_of_every_page() {
     let list = scene.installation.get(&scene.admin, "/api/v1/system/proposals?kind=node&change=update").await;
     let update = list["proposals"][0]["id"].as_str().unwrap().to_owned();
     for mut stop in stops(&scene.installation, &scene.admin).await {
-        if stop.page == Page::Proposal {
-            stop.path = format!("/app/proposals/{update}");
-        }
+        // Of what there are many, the one that shows most.
+        stop.path = match stop.page {
+            Page::Proposal => format!("/app/proposals/{update}"),
+            Page::EditForm => format!("/app/proposals/{update}/edit"),
+            Page::Run => format!("/app/runs/{}", scene.run),
+            _ => stop.path,
+        };
         let widths: &[(u32, u32, &str)] = match ON_A_PHONE.contains(&stop.page) {
             true => &[(1280, 860, ""), (400, 860, "-phone")],
             false => &[(1280, 860, "")],
@@ -56,10 +61,26 @@ async fn pictures_of_every_page() {
 async fn take(window: &Window, stop: &Stop, file: &str) {
     window.goto(&stop.path).await;
     window.until("document.readyState === 'complete'").await;
+    // One entry of a log is opened, to show what is in it.
+    window.run("document.querySelector('tbody details.entry')?.setAttribute('open', '');").await;
     // A cursor that blinks would make two pictures of the same page differ.
     window.run("document.activeElement?.blur();").await;
-    let picture = window.picture().await;
+    let picture = smaller(window.picture().await);
     assert!(picture.len() < MAX_BYTES, "{file} has {} bytes", picture.len());
     std::fs::write(directory().join(file), picture).unwrap();
-    assert_eq!(window.value("document.title.length > 0").await, json!(true));
+}
+
+/// The same picture with a palette, if the program that makes one is installed.
+fn smaller(picture: Vec<u8>) -> Vec<u8> {
+    let mut pngquant = Command::new("pngquant");
+    pngquant.args(["--quality", "70-100", "--speed", "1", "--strip", "-"]);
+    let child = pngquant.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let Ok(mut child) = child else { return picture };
+    let mut input = child.stdin.take().unwrap();
+    let whole = picture.clone();
+    let writer = std::thread::spawn(move || input.write_all(&whole));
+    let output = child.wait_with_output().unwrap();
+    // It may have ended early because it cannot keep the quality.
+    let _ = writer.join().unwrap();
+    if output.status.success() { output.stdout } else { picture }
 }

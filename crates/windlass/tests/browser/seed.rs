@@ -13,6 +13,8 @@ use crate::harness::{Installation, Person, config};
 pub(crate) struct Scene {
     pub(crate) installation: Installation,
     pub(crate) admin: Person,
+    /// The run whose changes wait.
+    pub(crate) run: String,
     /// What the repositories are read from, for as long as the scene is looked at.
     _work: Vec<WorkTree>,
 }
@@ -48,7 +50,8 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
     commit(&broken, BROKEN, "Add the Lisbon site");
     let lab = installation.register(&admin, "lab", &broken).await;
     installation.sync(&admin, &lab).await;
-    Scene { installation, admin, _work: vec![work, broken] }
+    let run = run["id"].as_str().unwrap().to_owned();
+    Scene { installation, admin, run, _work: vec![work, broken] }
 }
 
 /// A fleet with two mistakes in it.
