@@ -276,6 +276,10 @@
     if (action) { event.preventDefault(); action(); }
   });
 
+  // On a phone the navigation is wider than the page: where one is should be seen.
+  const here = one(".nav [aria-current]");
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
+
   refresh();
   tick();
   if (!document.hidden) listen();

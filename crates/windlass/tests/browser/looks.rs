@@ -53,6 +53,18 @@ async fn no_page_makes_the_browser_complain_or_scroll_sideways() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn on_a_phone_the_navigation_shows_where_one_is() {
+    let installation = crate::harness::Installation::start().await;
+    let admin = installation.admin().await;
+    let Some(window) = Window::of(&installation, &admin).await else { return };
+    window.resize(400, 800).await;
+    window.goto("/app/audit").await;
+    let place = "document.querySelector('.nav [aria-current]').getBoundingClientRect()";
+    window.until(&format!("{place}.left >= 0 && {place}.right <= innerWidth")).await;
+    window.close_in_peace().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_policy_forbids_is_not_done_and_is_noticed_here() {
     let installation = crate::harness::Installation::start().await;
     let admin = installation.admin().await;

@@ -50,6 +50,7 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
     commit(&broken, BROKEN, "Add the Lisbon site");
     let lab = installation.register(&admin, "lab", &broken).await;
     installation.sync(&admin, &lab).await;
+    sync_by_themselves(&installation, &admin, [&edge, &lab]).await;
     let run = run["id"].as_str().unwrap().to_owned();
     Scene { installation, admin, run, _work: vec![work, broken] }
 }
@@ -96,11 +97,23 @@ async fn change_by_hand(installation: &Installation, admin: &Person) {
     }
 }
 
+/// Lets repositories be synced on their own, which happens at once and then not for a day.
+async fn sync_by_themselves(installation: &Installation, admin: &Person, repositories: [&String; 2]) {
+    for repository in repositories {
+        let mut events = installation.listen(&admin.token, "?kind=gitops.", None).await;
+        let path = format!("/api/v1/system/gitops_repositories/{repository}");
+        let body = json!({"gitops_repository": {"enabled": true, "reconcile_interval_seconds": 86_400}});
+        installation.tell(&admin.token, "PATCH", &path, &body).await.expect(200);
+        let is_end = |kind: &str| ["gitops.sync_succeeded", "gitops.sync_failed"].contains(&kind);
+        while !is_end(&events.next().await.unwrap().kind) {}
+    }
+}
+
 /// Rejects what destroys something.
 async fn reject_one(installation: &Installation, approver: &Person, run: &serde_json::Value) {
     let proposals = run["proposals"].as_array().unwrap();
     let destroy = proposals.iter().find(|proposal| proposal["change"] == "destroy").unwrap();
     let path = format!("/api/v1/system/proposals/{}/reject", destroy["id"].as_str().unwrap());
-    let body = json!({"reason": "it still serves the old office until Friday"});
+    let body = json!({"reason": "it still serves the old office until Friday", "until_change": true});
     installation.tell(&approver.token, "POST", &path, &body).await.expect(200);
 }
