@@ -70,3 +70,22 @@ fn notice_of(verdict: &AuditVerdict) -> Notice {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_log_is_told_with_its_first_wrong_entry() {
+        let broken = AuditVerdict {
+            intact: false,
+            entries: 6,
+            head: None,
+            broken_at: Some(7),
+            reason: Some("entry 7 is missing".to_owned()),
+        };
+        let notice = notice_of(&broken);
+        assert_eq!(notice.tone, Tone::Bad);
+        assert!(notice.message.contains("from entry 7 on") && notice.lines[0].contains("entry 7 is missing"));
+    }
+}

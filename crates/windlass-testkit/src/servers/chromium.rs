@@ -43,7 +43,7 @@ shift
 exec 3<&0
 setsid "$@" 3<&- </dev/null &
 driver=$!
-{ read -r _ <&3; kill -KILL -- "-$driver"; } >/dev/null 2>&1 &
+{ read -r _ <&3; kill -s KILL -- "-$driver"; } >/dev/null 2>&1 &
 watch=$!
 exec 3<&- >/dev/null 2>&1
 wait "$driver"
