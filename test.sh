@@ -29,6 +29,25 @@ need() {
   return 1
 }
 
+# axe_core: the accessibility checker is in target/axe-core. It is not ours, so it is not in the repository; npm gets it
+# from wherever it is set up to. Bytes other than these are never run.
+axe_core() {
+  local version=4.14.0 directory=target/axe-core
+  local sha512=f564d9c448ec67b6f5dd31fc24f99b576cfc0876e5f34ff6866dd73c41b826035d40b2bcd480515e64b11df3003a44aa41e4714ffd1dc0d0f3d863a6df3ce971
+  local archive="$directory/axe-core-$version.tgz"
+  if [ ! -f "$archive" ]; then
+    need npm npm || return 1
+    mkdir -p "$directory"
+    (cd "$directory" && npm pack --silent "axe-core@$version" >/dev/null 2>&1) || return 1
+  fi
+  if ! echo "$sha512  $archive" | sha512sum --check --status; then
+    rm -f "$archive"
+    echo "test.sh: axe-core $version is not what it was: its checksum differs" >&2
+    exit 1
+  fi
+  tar -xzf "$archive" -C "$directory" --strip-components=1 package/axe.min.js
+}
+
 step "set-up"
 need cargo cargo || { echo "test.sh: install Rust first: https://rustup.rs" >&2; exit 1; }
 need cc gcc || { echo "test.sh: a C compiler is needed to link" >&2; exit 1; }
@@ -43,6 +62,9 @@ need fcgiwrap fcgiwrap || skip "tests over https: fcgiwrap is not installed"
 need openssl openssl || skip "tests over https: openssl is not installed"
 need gpg gnupg || skip "tests with OpenPGP signatures: gpg is not installed"
 need setpriv util-linux || skip "tests as another user: setpriv is not installed"
+need chromium chromium || skip "tests in a browser: chromium is not installed"
+need chromedriver chromium-driver || skip "tests in a browser: chromedriver is not installed"
+axe_core || skip "accessibility of the pages: axe-core cannot be had from npm"
 cargo --version
 
 step "format"

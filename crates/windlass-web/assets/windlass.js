@@ -180,6 +180,31 @@
     if (at) one(`[data-open][href="${CSS.escape(at)}"]`, old)?.closest("tr").setAttribute("data-at", "");
     if (focus) one(focus, old)?.focus({ preventScroll: true });
   };
+  // A list that can be paused: while it is, new rows are counted and not shown.
+  const pauseButton = one("[data-pause]");
+  const isPaused = () => pauseButton?.getAttribute("aria-pressed") === "true";
+  const newestOf = (list) => Math.max(0, ...all("[data-seq]", list).map((row) => Number(row.dataset.seq)));
+  const nameLive = (missed) => {
+    one("[data-live-state]").textContent = !isPaused() ? "Live" : missed > 0 ? `Paused, ${missed} new` : "Paused";
+    one("[data-live-state]").classList.toggle("paused", isPaused());
+    one("[data-pause-name]").textContent = isPaused() ? "Resume" : "Pause";
+  };
+  const renew = (old, fresh) => {
+    if (!old.matches("[data-pausable]")) { exchange(old, fresh); return; }
+    const newest = newestOf(old);
+    const isNew = (row) => Number(row.dataset.seq) > newest;
+    if (isPaused()) { nameLive(all("[data-seq]", fresh).filter(isNew).length); return; }
+    exchange(old, fresh);
+    for (const row of all("[data-seq]", old)) if (newest > 0 && isNew(row)) row.classList.add("fresh");
+  };
+  if (pauseButton) {
+    for (const part of [pauseButton, one("[data-live-state]")]) part.hidden = false;
+    pauseButton.addEventListener("click", () => {
+      pauseButton.setAttribute("aria-pressed", String(!isPaused()));
+      nameLive(0);
+      if (!isPaused()) look();
+    });
+  }
   let looking = null;
   const look = async () => {
     looking?.abort();
@@ -192,7 +217,7 @@
       const scroll = window.scrollY;
       for (const part of all("[data-live][id]")) {
         const other = fresh.getElementById(part.id);
-        if (other) exchange(part, other);
+        if (other) renew(part, other);
       }
       if (Math.abs(window.scrollY - scroll) > 1) window.scrollTo(0, scroll);
       refresh();
@@ -264,7 +289,7 @@
       const box = current() && one("[data-pick-same], input[name=pick]", current());
       if (box && !box.disabled) box.click();
     },
-    a: () => press("a"), r: () => press("r"),
+    a: () => press("a"), r: () => press("r"), p: () => press("p"),
     e: () => {
       const link = current() && one("[data-open]", current());
       if (one('[data-key="e"]')) press("e"); else if (link?.pathname.startsWith("/app/proposals/")) location.assign(`${link.pathname}/edit`);

@@ -23,6 +23,10 @@ pub enum Place {
     Drift,
     /// Networks as pictures.
     Topology,
+    /// What happened.
+    Events,
+    /// Who did what.
+    Audit,
     /// None of them.
     Elsewhere,
 }

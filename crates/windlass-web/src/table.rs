@@ -168,6 +168,12 @@ pages! {
     Networks Get "/app/topology" As(O::ResourceList);
     /// One network as a picture.
     Topology Get "/app/topology/{network}" As(O::ResourceList);
+    /// What happened, and what happens.
+    Events Get "/app/events" As(O::EventList);
+    /// Who did what.
+    Audit Get "/app/audit" As(O::AuditList);
+    /// Checks the log.
+    AuditVerify Post "/app/audit/verify" As(O::AuditVerify);
     /// Every other address below `/app`.
     Lost Get "/app/{*rest}" Public;
 }

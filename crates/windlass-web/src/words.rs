@@ -106,6 +106,34 @@ pub(crate) fn shortened(text: &str) -> String {
     }
 }
 
+/// What a document says, one fact a line: each member of an object with its value in full.
+pub(crate) fn facts(document: &Value) -> Vec<(String, String)> {
+    match document {
+        Value::Null => Vec::new(),
+        Value::Object(members) => {
+            let told = members.iter().filter(|(_, value)| !value.is_null());
+            told.map(|(name, value)| (state(name), whole(value))).collect()
+        }
+        other => vec![("Detail".to_owned(), whole(other))],
+    }
+}
+
+fn whole(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A text as part of a query in an address.
+pub(crate) fn query(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
 /// What something waits for beside what comes first: that it does not exist yet is said by that already.
 pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<&'r String> {
     let is_said = |reason: &str| {
@@ -151,10 +179,19 @@ pub(crate) fn kind(slug: &str) -> String {
 /// The colour a state is told in.
 pub(crate) fn tone(slug: &str) -> &'static str {
     match slug {
-        "applied" | "applied_manually" | "success" | "ok" | "granted" | "passed" => "good",
+        "applied" | "applied_manually" | "success" | "ok" | "granted" | "passed" | "done" => "good",
         "pending_approval" | "diff_ready" | "partial" | "needed" | "pending" => "warn",
         "failed" | "rejected" | "refused" | "expired" => "bad",
         "approved" | "applying" | "in_progress" | "syncing" => "busy",
+        _ => "calm",
+    }
+}
+
+/// The colour a severity is told in.
+pub(crate) fn severity_tone(severity: &str) -> &'static str {
+    match severity {
+        "critical" | "high" => "bad",
+        "medium" => "warn",
         _ => "calm",
     }
 }
@@ -233,5 +270,18 @@ mod tests {
         assert_eq!(value(&json!("ü".repeat(100))).chars().count(), MAX_SHOWN + 1);
         assert_eq!(value(&json!({"a": [1]})), "{\"a\":[1]}");
         assert_eq!(value(&json!("a\nb")), "a ⏎ b");
+    }
+
+    #[test]
+    fn a_text_in_an_address_stays_one_part_of_it() {
+        assert_eq!(query("a b/c&d=é\"#"), "a%20b%2Fc%26d%3D%C3%A9%22%23");
+    }
+
+    #[test]
+    fn facts_are_told_in_full_and_what_is_not_known_is_left_out() {
+        let long = "x".repeat(200);
+        let told = facts(&json!({"commit_sha": long, "reason": null, "change": {"a": 1}}));
+        assert_eq!(told, [("Change".to_owned(), "{\"a\":1}".to_owned()), ("Commit sha".to_owned(), long)]);
+        assert_eq!(facts(&json!(null)), []);
     }
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use serde::Deserialize;
 use windlass_api::types::{AuditInfo, AuditList, AuditVerdict};
-use windlass_store::{Audited, Verified};
+use windlass_store::{Audited, Reading, Verified};
 
 use super::error::HttpError;
 use super::page::{PageQuery, cut};
@@ -58,17 +58,32 @@ pub(super) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Answer {
     let page = query.page.read()?;
+    let mut reading = server.store().read().await?;
+    ok(&load_page(&mut reading, &who, query.target.as_deref(), &page).await?)
+}
+
+/// A page of entries, newest first; of one target, `kind/name`, if given.
+pub(crate) async fn load_page(
+    reading: &mut Reading,
+    who: &Identity,
+    target: Option<&str>,
+    page: &PageQuery,
+) -> Result<AuditList, HttpError> {
     let limit = page.limit()?;
     let before = page.after_as(|text| text.parse().ok())?.unwrap_or(i64::MAX);
-    let target = query.target.as_deref().map(|target| target.split_once('/').unwrap_or((target, "")));
-    let mut reading = server.store().read().await?;
+    let target = target.map(|target| target.split_once('/').unwrap_or((target, "")));
     let mut entries = reading.audit(&who.account_id, target, before, limit + 1).await?;
     let meta = cut(&mut entries, limit, |entry| entry.seq.to_string());
-    ok(&AuditList { audit: entries.into_iter().map(info).collect(), meta })
+    Ok(AuditList { audit: entries.into_iter().map(info).collect(), meta })
 }
 
 pub(super) async fn verify(State(server): State<Server>, who: Identity) -> Answer {
-    let verdict = match server.store().read().await?.audit_verify(&who.account_id).await? {
+    ok(&load_verdict(&server, &who).await?)
+}
+
+/// Checks every entry of the account's log.
+pub(crate) async fn load_verdict(server: &Server, who: &Identity) -> Result<AuditVerdict, HttpError> {
+    Ok(match server.store().read().await?.audit_verify(&who.account_id).await? {
         Verified::Intact { entries, head } => {
             AuditVerdict { intact: true, entries, head: Some(head), broken_at: None, reason: None }
         }
@@ -79,6 +94,5 @@ pub(super) async fn verify(State(server): State<Server>, who: Identity) -> Answe
             broken_at: Some(seq),
             reason: Some(reason),
         },
-    };
-    ok(&verdict)
+    })
 }

@@ -13,11 +13,11 @@ use serde::Deserialize;
 use windlass_api::permission::Permission;
 use windlass_api::types::{EventInfo, EventList};
 use windlass_core::resource::{Kind, ResourceKey};
-use windlass_store::{Event, EventFilter, EventOrder, Severity};
+use windlass_store::{Event, EventFilter, EventOrder, Reading, Severity};
 
 use super::audit::PageQueryText;
 use super::error::HttpError;
-use super::page::cut;
+use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, header_text, ok};
 use crate::auth::{Identity, identify};
 use crate::server::Server;
@@ -33,12 +33,19 @@ pub(super) struct ListQuery {
     #[serde(flatten)]
     page: PageQueryText,
     after: Option<String>,
-    kind: Option<String>,
-    run: Option<String>,
-    repository: Option<String>,
-    resource: Option<String>,
-    severity: Option<String>,
-    q: Option<String>,
+    #[serde(flatten)]
+    choice: EventChoice,
+}
+
+/// Which events are asked for.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct EventChoice {
+    pub(crate) kind: Option<String>,
+    pub(crate) run: Option<String>,
+    pub(crate) repository: Option<String>,
+    pub(crate) resource: Option<String>,
+    pub(crate) severity: Option<String>,
+    pub(crate) q: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -74,30 +81,50 @@ pub(super) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Answer {
     let page = query.page.read()?;
-    let limit = page.limit()?;
+    let after = query.after.as_deref().map(number).transpose()?;
     let mut reading = server.store().read().await?;
-    let repository_id = match &query.repository {
+    ok(&load_page(&mut reading, &who, query.choice, after, &page).await?)
+}
+
+/// A page of events: the newest first, or the oldest first after a number.
+pub(crate) async fn load_page(
+    reading: &mut Reading,
+    who: &Identity,
+    choice: EventChoice,
+    after: Option<i64>,
+    page: &PageQuery,
+) -> Result<EventList, HttpError> {
+    let limit = page.limit()?;
+    let cursor = page.after_as(|text| text.parse().ok())?;
+    let order = match after {
+        Some(after) => EventOrder::OldestAfter(cursor.unwrap_or(after)),
+        None => EventOrder::NewestBefore(cursor.unwrap_or(i64::MAX)),
+    };
+    let filter = filter_of(reading, who, choice).await?;
+    let mut events = reading.events(&who.account_id, &filter, order, limit + 1).await?;
+    let meta = cut(&mut events, limit, |event| event.seq.to_string());
+    Ok(EventList { fleet_events: events.into_iter().map(info).collect(), meta })
+}
+
+async fn filter_of(
+    reading: &mut Reading,
+    who: &Identity,
+    choice: EventChoice,
+) -> Result<EventFilter, HttpError> {
+    let repository_id = match &choice.repository {
         Some(repository) => {
             Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
         }
         None => None,
     };
-    let filter = EventFilter {
-        kind: query.kind,
-        correlation_id: query.run,
+    Ok(EventFilter {
+        kind: choice.kind,
+        correlation_id: choice.run,
         repository_id,
-        resource: query.resource.as_deref().map(read_resource).transpose()?,
-        severity: query.severity.as_deref().map(read_severity).transpose()?,
-        search: query.q,
-    };
-    let cursor = page.after_as(|text| text.parse().ok())?;
-    let order = match query.after.as_deref().map(number).transpose()? {
-        Some(after) => EventOrder::OldestAfter(cursor.unwrap_or(after)),
-        None => EventOrder::NewestBefore(cursor.unwrap_or(i64::MAX)),
-    };
-    let mut events = reading.events(&who.account_id, &filter, order, limit + 1).await?;
-    let meta = cut(&mut events, limit, |event| event.seq.to_string());
-    ok(&EventList { fleet_events: events.into_iter().map(info).collect(), meta })
+        resource: choice.resource.as_deref().map(read_resource).transpose()?,
+        severity: choice.severity.as_deref().map(read_severity).transpose()?,
+        search: choice.q,
+    })
 }
 
 fn read_resource(text: &str) -> Result<ResourceKey, HttpError> {

@@ -10,10 +10,12 @@
 
 mod answer;
 mod approvals;
+mod audit;
 mod cookies;
 mod drift;
 mod edit;
 mod entrance;
+mod events;
 mod form;
 mod frame;
 mod guard;

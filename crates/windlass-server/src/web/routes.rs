@@ -7,8 +7,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
 use super::{
-    answer, approvals, drift, edit, entrance, guard, live, overview, proposal, repositories, resource,
-    resources, runs, topology,
+    answer, approvals, audit, drift, edit, entrance, events, guard, live, overview, proposal, repositories,
+    resource, resources, runs, topology,
 };
 use super::{people, policy, repository, repository_form, settings, tokens};
 use crate::http::guard::panicked;
@@ -81,6 +81,9 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::DriftUnaccept => post(drift::unaccept),
         Page::Networks => get(topology::list),
         Page::Topology => get(topology::show),
+        Page::Events => get(events::show),
+        Page::Audit => get(audit::show),
+        Page::AuditVerify => post(audit::verify),
         Page::Lost => get(entrance::lost),
     }
 }

@@ -3,6 +3,7 @@
 //! They are the programs that people run, with throw-away keys in temporary directories. Nothing outside those
 //! directories is touched.
 
+mod chromium;
 mod git_https;
 mod git_ssh;
 mod postgres;
@@ -15,6 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub use chromium::Chromium;
 pub use git_https::GitHttps;
 pub use git_ssh::GitSsh;
 pub use postgres::Postgres;

@@ -2,9 +2,11 @@
 
 pub mod adopt;
 pub mod approvals;
+pub mod audit;
 pub mod drift;
 pub mod edit;
 pub mod entrance;
+pub mod events;
 pub(crate) mod listing;
 pub mod networks;
 pub mod overview;

@@ -9,16 +9,18 @@ use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types as api;
 use windlass_api::types::{
-    AccountInfo, ActionInfo, ApprovalInfo, ErrorBody, ErrorDetail, FieldChange, GateInfo, HaltInfo, Me,
-    Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
+    AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ErrorBody, ErrorDetail, EventInfo, FieldChange,
+    GateInfo, HaltInfo, Me, Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
 };
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_web::Html;
 use windlass_web::frame::{Frame, Notice, Place, Theme, Tone};
 use windlass_web::pages::approvals::{Approvals, Choices, Search, group};
+use windlass_web::pages::audit::Audit;
 use windlass_web::pages::edit::Edit;
 use windlass_web::pages::entrance::{Bounce, Password, SignIn, Trouble};
+use windlass_web::pages::events::{EventSearch, Events, Named, Part};
 use windlass_web::pages::overview::{KindHealth, Overview};
 use windlass_web::pages::proposal::{Neighbour, Proposal, Reach, Standing, View};
 use windlass_web::pages::repositories::Repositories;
@@ -297,6 +299,61 @@ fn proposal_page(t: &str, change: &str, status: &str, view: View) -> String {
     Proposal::new(frame(t), shown, Some(run(t)), reach(t), view).html()
 }
 
+fn events(t: &str, part: Part) -> String {
+    let event = |repository_id, resource_name| EventInfo {
+        seq: 7,
+        kind: text(t),
+        severity: text(t),
+        resource_kind: some(t),
+        resource_name,
+        repository_id,
+        correlation_id: some(t),
+        source: text(t),
+        message: text(t),
+        payload: value(t),
+        at: text(t),
+    };
+    let search = EventSearch {
+        q: text(t),
+        kind: text(t),
+        severity: text(t),
+        repository: text(t),
+        resource: text(t),
+        run: text(t),
+    };
+    let page = Events {
+        frame: frame(t),
+        search,
+        repositories: vec![Named { id: text(t), name: text(t) }],
+        events: vec![event(some(t), some(t)), event(some("gone"), None), event(None, None)],
+        part,
+        newest: text(t),
+        next: some(t),
+    };
+    page.html()
+}
+
+fn audit(t: &str) -> String {
+    let entry = AuditInfo {
+        seq: 7,
+        at: text(t),
+        actor: text(t),
+        token_id: some(t),
+        address: some(t),
+        request_id: some(t),
+        action: text(t),
+        target_kind: text(t),
+        target: text(t),
+        outcome: text(t),
+        before_digest: some(t),
+        after_digest: some(t),
+        detail: value(t),
+        hash: text(t),
+    };
+    let of_a_proposal = AuditInfo { actor: format!("{t} (proposal {t})"), ..entry.clone() };
+    Audit { frame: frame(t), entries: vec![entry, of_a_proposal], target: text(t), next: some(t) }.html()
+}
+
 /// Every page with this text wherever a text can be.
 pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let problem_of = |line| problem(t, line);
@@ -332,6 +389,10 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         ("edit", edit.html()),
         ("repositories", Repositories { frame: frame(t), repositories: vec![repository(t)] }.html()),
         ("runs", Runs { frame: frame(t), runs: vec![run(t)], repository: some(t), next: some(t) }.html()),
+        ("events", events(t, Part::Newest)),
+        ("older events", events(t, Part::Older)),
+        ("audit", audit(t)),
+        ("audit of nothing", Audit { frame: frame(t), entries: vec![], target: text(t), next: None }.html()),
         ("run", run_page(t).html()),
     ]
     .into_iter()

@@ -143,9 +143,14 @@ impl Installation {
     /// Someone new in an account, signed in.
     pub(crate) async fn person(&self, account: &str, role: Role) -> Person {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        self.person_called(&format!("{role}-{number}@example.com"), account, role).await
+    }
+
+    /// Someone new of this address in an account, signed in.
+    pub(crate) async fn person_called(&self, email: &str, account: &str, role: Role) -> Person {
         let user = User {
             id: new_id(),
-            email: format!("{role}-{number}@example.com"),
+            email: email.to_owned(),
             name: role.to_string(),
             password_hash: Redacted::new("no password has this hash".to_owned()),
             must_change_password: false,

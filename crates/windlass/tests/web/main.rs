@@ -10,6 +10,7 @@ mod browser;
 mod decisions;
 mod drift;
 mod forms;
+mod happenings;
 mod pages;
 mod repositories;
 mod resources;

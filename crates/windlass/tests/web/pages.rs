@@ -108,6 +108,9 @@ async fn empty_places_say_what_to_do_next() {
         ("/app/resources", "windlass repo add"),
         ("/app/drift", "windlass repo add"),
         ("/app/topology", "windlass explain network"),
+        ("/app/events", "windlass events --follow"),
+        ("/app/events?q=nothing", "No event matches"),
+        ("/app/audit?target=node/none", "Nothing was done to node/none"),
     ] {
         assert!(browser.page(path).await.contains(told), "{path}");
     }

@@ -1,0 +1,91 @@
+//! The audit log.
+
+use axum::extract::State;
+use serde::Deserialize;
+use windlass_api::types::AuditVerdict;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::audit::Audit;
+
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::audit::{load_page, load_verdict};
+use crate::http::page::PageQuery;
+use crate::http::request::{Answer, Query};
+use crate::server::Server;
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    target: Option<String>,
+    cursor: Option<String>,
+}
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let target = query.target.as_deref().unwrap_or_default().trim().to_owned();
+    let page = PageQuery { limit: None, cursor: query.cursor };
+    let mut reading = server.store().read().await?;
+    let wanted = (!target.is_empty()).then_some(target.as_str());
+    let found = load_page(&mut reading, &who, wanted, &page).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Audit).await?;
+    drop(reading);
+    let next = found.meta.next_cursor.map(|cursor| {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        if !target.is_empty() {
+            query.append_pair("target", &target);
+        }
+        format!("/app/audit?{}", query.append_pair("cursor", &cursor).finish())
+    });
+    answer::page(&server, &visit, &Audit { frame, entries: found.audit, target, next })
+}
+
+pub(super) async fn verify(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    let verdict = load_verdict(&server, &who).await?;
+    answer::go_saying(&server, &visit, "/app/audit", &notice_of(&verdict))
+}
+
+/// What the verdict means, and what to keep or to do.
+fn notice_of(verdict: &AuditVerdict) -> Notice {
+    match (verdict.broken_at, &verdict.reason) {
+        (Some(seq), reason) => Notice {
+            tone: Tone::Bad,
+            message: format!("The log is not what was written from entry {seq} on"),
+            lines: vec![
+                format!("Entry {seq}: {}", reason.as_deref().unwrap_or("it is wrong")),
+                "Compare it with a backup; whoever could write to the database could do this".to_owned(),
+            ],
+        },
+        (None, _) => Notice {
+            tone: Tone::Good,
+            message: format!("The log is intact: all {} entries are as they were written", verdict.entries),
+            lines: verdict
+                .head
+                .iter()
+                .map(|head| format!("The last hash is {head}. Keep it elsewhere to notice a log cut short."))
+                .collect(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_log_is_told_with_its_first_wrong_entry() {
+        let broken = AuditVerdict {
+            intact: false,
+            entries: 6,
+            head: None,
+            broken_at: Some(7),
+            reason: Some("entry 7 is missing".to_owned()),
+        };
+        let notice = notice_of(&broken);
+        assert_eq!(notice.tone, Tone::Bad);
+        assert!(notice.message.contains("from entry 7 on") && notice.lines[0].contains("entry 7 is missing"));
+    }
+}

@@ -1,0 +1,123 @@
+//! A real browser: Debian's Chromium without a window, driven through its WebDriver program.
+//!
+//! One driver serves all tests of a program, and each session has a profile of its own in the driver's directory.
+//! Everything dies with the process that started it, however that ends: a shell between the two holds a pipe, and when
+//! the other end closes it ends the driver's process group, browsers and all, and removes the directory.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Map, Value, json};
+
+use super::{are_installed, find};
+
+/// What the driver says once it listens; its port follows.
+const READY: &str = "started successfully on port ";
+
+/// How the browser is started: without a window, and without asking anything of anyone.
+const FLAGS: &[&str] = &[
+    "--headless=new",
+    // Chromium refuses its sandbox to root; the pages it opens are our own.
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--hide-scrollbars",
+    "--force-device-scale-factor=1",
+    "--lang=en-US",
+];
+
+/// Runs the driver in a process group of its own until standard input ends, then ends the group and removes the
+/// directory.
+const KEEPER: &str = r#"
+trap '' HUP INT QUIT TERM
+directory=$1
+shift
+exec 3<&0
+setsid "$@" 3<&- </dev/null &
+driver=$!
+{ read -r _ <&3; kill -s KILL -- "-$driver"; } >/dev/null 2>&1 &
+watch=$!
+exec 3<&- >/dev/null 2>&1
+wait "$driver"
+kill -KILL "$watch"
+rm -rf "$directory" || rm -rf "$directory"
+"#;
+
+/// A running driver. It ends with the process.
+#[derive(Debug)]
+pub struct Chromium {
+    url: String,
+    directory: PathBuf,
+    profiles: AtomicU32,
+    /// Its standard input is what keeps the driver alive.
+    _keeper: Child,
+}
+
+impl Chromium {
+    /// The driver that all tests of this program share; none, and a message, where the browser is not installed.
+    pub fn shared() -> Option<&'static Chromium> {
+        static SHARED: OnceLock<Option<Chromium>> = OnceLock::new();
+        SHARED
+            .get_or_init(|| {
+                are_installed(&["chromium", "chromedriver", "setsid"]).then(|| {
+                    let driver = find("chromedriver").expect("it was found just now");
+                    Chromium::start(&driver)
+                })
+            })
+            .as_ref()
+    }
+
+    fn start(driver: &Path) -> Chromium {
+        let directory = tempfile::Builder::new().prefix("windlass-chromium-").tempdir();
+        // The keeper removes it, which outlives this process.
+        let directory = directory.expect("a temporary directory").keep();
+        let mut keeper = Command::new("sh");
+        keeper.args(["-c", KEEPER, "sh"]).arg(&directory).arg(driver).arg("--port=0");
+        // Nothing of whoever runs the tests is read or written.
+        for name in ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
+            keeper.env(name, &directory);
+        }
+        keeper.env_remove("DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS");
+        keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut keeper = keeper.spawn().expect("every system has a shell");
+        let said = BufReader::new(keeper.stdout.take().expect("it was asked for"));
+        let port = said.lines().map_while(Result::ok).find_map(|line| {
+            let (_, rest) = line.split_once(READY)?;
+            rest.trim_end_matches('.').parse::<u16>().ok()
+        });
+        let port = port.expect("the driver tells its port");
+        Chromium {
+            url: format!("http://127.0.0.1:{port}"),
+            directory,
+            profiles: AtomicU32::new(0),
+            _keeper: keeper,
+        }
+    }
+
+    /// Where the driver listens.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What to ask the driver for to get a browser that knows nothing of any other, and keeps what pages log.
+    pub fn capabilities(&self) -> Map<String, Value> {
+        let number = self.profiles.fetch_add(1, Ordering::Relaxed);
+        let profile =
+            format!("--user-data-dir={}", self.directory.join(format!("profile-{number}")).display());
+        let arguments: Vec<&str> = FLAGS.iter().copied().chain([profile.as_str()]).collect();
+        let browser = find("chromium").expect("it was found before");
+        let asked = json!({
+            "goog:chromeOptions": {"binary": browser, "args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        });
+        asked.as_object().cloned().unwrap_or_default()
+    }
+}

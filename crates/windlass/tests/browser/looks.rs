@@ -1,0 +1,80 @@
+//! How pages look and behave wherever they are shown: both themes, both widths, no complaints of the browser.
+
+use windlass_web::table::Page;
+
+use crate::seed;
+use crate::visits::stops;
+use crate::window::{Look, Window};
+
+/// How bright what a page stands on is, from 0 to 255.
+async fn brightness(window: &Window) -> i64 {
+    let script = "const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number); \
+                  return Math.round((r + g + b) / 3);";
+    window.run(script).await.as_i64().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_theme_follows_the_system_until_someone_chooses_and_is_kept() {
+    let installation = crate::harness::Installation::start().await;
+    let admin = installation.admin().await;
+    let Some(window) = Window::of(&installation, &admin).await else { return };
+    window.wear(Look::Dark).await;
+    window.goto("/app").await;
+    assert!(brightness(&window).await < 60);
+    window.wear(Look::Light).await;
+    assert!(brightness(&window).await > 200);
+    for (theme, is_dark) in [("light", false), ("dark", true)] {
+        window.click("[data-theme-switch]").await;
+        window.until(&format!("document.documentElement.dataset.theme === '{theme}'")).await;
+        window.goto("/app/runs").await;
+        assert_eq!(brightness(&window).await < 60, is_dark, "{theme}");
+    }
+    window.close_in_peace().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_page_makes_the_browser_complain_or_scroll_sideways() {
+    let scene = seed::small().await;
+    let Some(window) = Window::of(&scene.installation, &scene.admin).await else { return };
+    for stop in stops(&scene.installation, &scene.admin).await {
+        for width in [1280, 400] {
+            window.resize(width, 900).await;
+            window.goto(&stop.path).await;
+            let overflow = window
+                .value("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                .await;
+            assert_eq!(overflow, 0, "{} at {width}", stop.path);
+            let complaints = window.complaints().await;
+            let is_meant = |told: &String| stop.page == Page::Lost && told.contains("404");
+            assert!(complaints.iter().all(is_meant), "{} at {width}: {complaints:?}", stop.path);
+        }
+    }
+    window.close_in_peace().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_phone_the_navigation_shows_where_one_is() {
+    let installation = crate::harness::Installation::start().await;
+    let admin = installation.admin().await;
+    let Some(window) = Window::of(&installation, &admin).await else { return };
+    window.resize(400, 800).await;
+    window.goto("/app/audit").await;
+    let place = "document.querySelector('.nav [aria-current]').getBoundingClientRect()";
+    window.until(&format!("{place}.left >= 0 && {place}.right <= innerWidth")).await;
+    window.close_in_peace().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_policy_forbids_is_not_done_and_is_noticed_here() {
+    let installation = crate::harness::Installation::start().await;
+    let admin = installation.admin().await;
+    let Some(window) = Window::of(&installation, &admin).await else { return };
+    window.goto("/app").await;
+    let script = "const part = document.createElement('script'); part.textContent = 'window.ran = true'; \
+                  document.body.append(part);";
+    window.run(script).await;
+    assert_eq!(window.value("window.ran === undefined").await, true);
+    let complaints = window.complaints().await;
+    assert!(complaints.iter().any(|told| told.contains("Content Security Policy")), "{complaints:?}");
+    window.close().await;
+}

@@ -1,0 +1,19 @@
+//! What people do with the web app, done in a real browser: one file per promise.
+//!
+//! Every page of the page table is visited, so that a new page is covered by being in the table and linked somewhere.
+//! Nothing sleeps: a test waits for what it expects to see.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../api/harness.rs"]
+#[allow(dead_code, reason = "the API's tests use more of it")]
+mod harness;
+
+mod accessibility;
+mod decisions;
+mod entrance;
+mod live;
+mod looks;
+mod screenshots;
+mod seed;
+mod visits;
+mod window;

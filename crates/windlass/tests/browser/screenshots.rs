@@ -1,0 +1,95 @@
+//! The pictures in docs/images: every page with a fleet of 300 nodes, light and dark.
+//!
+//! Made anew with `UPDATE_SCREENSHOTS=1`; look at them before they are committed.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use windlass_web::table::Page;
+
+use crate::seed;
+use crate::visits::{Stop, stops};
+use crate::window::{Look, Window};
+
+/// Nodes of the fleet in the pictures.
+const NODES: usize = 300;
+
+/// Pictures are for reading about Windlass, not for loading: none is larger.
+const MAX_BYTES: usize = 200_000;
+
+/// Pages that are shown on a phone, too.
+const ON_A_PHONE: &[Page] = &[Page::Overview, Page::Approvals, Page::Proposal, Page::Events, Page::Audit];
+
+/// Puts an address that people have in the place of a temporary directory.
+const ADDRESSES: &str = "const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
+    while (walker.nextNode()) { const text = walker.currentNode; \
+    text.data = text.data.replace(/file:\\/\\/\\S+/g, 'https://git.example.com/acme/fleet.git'); } \
+    for (const field of document.querySelectorAll('input, textarea')) \
+    field.value = field.value.replace(/file:\\/\\/\\S+/g, 'https://git.example.com/acme/fleet.git');";
+
+fn directory() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/images")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pictures_of_every_page() {
+    if std::env::var_os("UPDATE_SCREENSHOTS").is_none() {
+        return;
+    }
+    let scene = seed::scene(NODES).await;
+    let Some(window) = Window::of(&scene.installation, &scene.admin).await else { return };
+    std::fs::create_dir_all(directory()).unwrap();
+    let list = scene.installation.get(&scene.admin, "/api/v1/system/proposals?kind=node&change=update").await;
+    let update = list["proposals"][0]["id"].as_str().unwrap().to_owned();
+    for mut stop in stops(&scene.installation, &scene.admin).await {
+        // Of what there are many, the one that shows most.
+        stop.path = match stop.page {
+            Page::Proposal => format!("/app/proposals/{update}"),
+            Page::EditForm => format!("/app/proposals/{update}/edit"),
+            Page::Run => format!("/app/runs/{}", scene.run),
+            _ => stop.path,
+        };
+        let widths: &[(u32, u32, &str)] = match ON_A_PHONE.contains(&stop.page) {
+            true => &[(1280, 860, ""), (400, 860, "-phone")],
+            false => &[(1280, 860, "")],
+        };
+        for (width, height, suffix) in widths {
+            for look in Look::BOTH {
+                window.resize(*width, *height).await;
+                window.wear(look).await;
+                take(&window, &stop, &format!("{}{suffix}-{}.png", stop.name(), look.slug())).await;
+            }
+        }
+    }
+    window.close().await;
+}
+
+async fn take(window: &Window, stop: &Stop, file: &str) {
+    window.goto(&stop.path).await;
+    window.until("document.readyState === 'complete'").await;
+    // One entry of a log is opened, to show what is in it.
+    window.run("document.querySelector('tbody details.entry')?.setAttribute('open', '');").await;
+    // Where a test's repositories lie is nobody's address.
+    window.run(ADDRESSES).await;
+    // A cursor that blinks would make two pictures of the same page differ.
+    window.run("document.activeElement?.blur();").await;
+    let picture = smaller(window.picture().await);
+    assert!(picture.len() < MAX_BYTES, "{file} has {} bytes", picture.len());
+    std::fs::write(directory().join(file), picture).unwrap();
+}
+
+/// The same picture with a palette, if the program that makes one is installed.
+fn smaller(picture: Vec<u8>) -> Vec<u8> {
+    let mut pngquant = Command::new("pngquant");
+    pngquant.args(["--quality", "70-100", "--speed", "1", "--strip", "-"]);
+    let child = pngquant.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let Ok(mut child) = child else { return picture };
+    let mut input = child.stdin.take().unwrap();
+    let whole = picture.clone();
+    let writer = std::thread::spawn(move || input.write_all(&whole));
+    let output = child.wait_with_output().unwrap();
+    // It may have ended early because it cannot keep the quality.
+    let _ = writer.join().unwrap();
+    if output.status.success() { output.stdout } else { picture }
+}

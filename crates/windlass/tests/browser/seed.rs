@@ -1,0 +1,119 @@
+//! Fleets for pages to show: with drift, with what waits, what was rejected and what failed. The same every time.
+
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_api::permission::Role;
+use windlass_testkit::fleet::{Edition, Form, one_file};
+use windlass_testkit::servers::WorkTree;
+
+use crate::harness::{Installation, Person, config};
+
+/// An installation with something on every page.
+pub(crate) struct Scene {
+    pub(crate) installation: Installation,
+    pub(crate) admin: Person,
+    /// The run whose changes wait.
+    pub(crate) run: String,
+    /// What the repositories are read from, for as long as the scene is looked at.
+    _work: Vec<WorkTree>,
+}
+
+/// A scene with as little as every page needs.
+pub(crate) async fn small() -> Scene {
+    scene(24).await
+}
+
+/// A scene with a fleet of this many nodes.
+pub(crate) async fn scene(nodes: usize) -> Scene {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(directory.path());
+    config.rhythm.drift = Duration::from_millis(200);
+    let installation = Installation::start_with(directory, config).await;
+    let account = installation.account.clone();
+    let admin = installation.person_called("ada@example.com", &account, Role::Admin).await;
+    let approver = installation.person_called("ben@example.com", &account, Role::Approver).await;
+
+    let work = WorkTree::new();
+    let before = one_file(nodes, Form::List, Edition::Previous).text;
+    commit(&work, &before, "First sites of the edge fleet");
+    let edge = installation.register(&admin, "edge-fleet", &work).await;
+    let run = installation.sync(&admin, &edge).await;
+    installation.apply_all(&approver, &run).await;
+
+    change_by_hand(&installation, &admin).await;
+    commit(&work, &changed(&before), "Larger caches in Tokyo, retire the oldest machine");
+    let run = installation.sync(&admin, &edge).await;
+    reject_one(&installation, &approver, &run).await;
+
+    let broken = WorkTree::new();
+    commit(&broken, BROKEN, "Add the Lisbon site");
+    let lab = installation.register(&admin, "lab", &broken).await;
+    installation.sync(&admin, &lab).await;
+    sync_by_themselves(&installation, &admin, [&edge, &lab]).await;
+    let run = run["id"].as_str().unwrap().to_owned();
+    Scene { installation, admin, run, _work: vec![work, broken] }
+}
+
+/// A fleet with two mistakes in it.
+const BROKEN: &str = "version: 1\naccount: acme\nnodes:\n  - {hostname: lisbon-01, template: edge-bse}\n  \
+                      - {hostname: lisbon-02, regin: eu-west-4}\n";
+
+fn commit(work: &WorkTree, text: &str, message: &str) {
+    work.commit("fleet.yaml", text);
+    work.git(&["commit", "--quiet", "--amend", "--message", message]);
+}
+
+/// The next state of a fleet: a few nodes larger, one gone, some new, a module with another setting.
+fn changed(text: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let is_node = |line: &String, number: &str| line.contains(&format!("hostname: tokyo-{number},"));
+    for line in lines.iter_mut().filter(|line| ["00002", "00014", "00020"].iter().any(|n| is_node(line, n))) {
+        *line = line.replace("t3-small", "t3-large");
+    }
+    lines.retain(|line| !is_node(line, "00005"));
+    let first = lines.iter().position(|line| is_node(line, "00000")).unwrap();
+    let new = |number: u32| {
+        format!(
+            "  - {{hostname: tokyo-9{number:04}, template: cdn, region: ap-tokyo-1, instance_type: t3-small}}"
+        )
+    };
+    for number in (1..=4).rev() {
+        lines.insert(first, new(number));
+    }
+    lines.join("\n").replace("config: {workers: 4}", "config: {workers: 8}") + "\n"
+}
+
+/// Changes what git says otherwise, and waits until that was noticed.
+async fn change_by_hand(installation: &Installation, admin: &Person) {
+    let mut events = installation.listen(&admin.token, "?kind=gitops.drift_detected", None).await;
+    for (name, change) in [
+        ("tokyo-00003", json!({"instance_type": "t3-xlarge"})),
+        ("tokyo-00007", json!({"labels": {"rack": "9", "maintenance": "yes"}})),
+    ] {
+        let path = format!("/api/v1/system/nodes/{name}");
+        installation.tell(&admin.token, "PATCH", &path, &change).await.expect(200);
+        events.next().await.unwrap();
+    }
+}
+
+/// Lets repositories be synced on their own, which happens at once and then not for a day.
+async fn sync_by_themselves(installation: &Installation, admin: &Person, repositories: [&String; 2]) {
+    for repository in repositories {
+        let mut events = installation.listen(&admin.token, "?kind=gitops.", None).await;
+        let path = format!("/api/v1/system/gitops_repositories/{repository}");
+        let body = json!({"gitops_repository": {"enabled": true, "reconcile_interval_seconds": 86_400}});
+        installation.tell(&admin.token, "PATCH", &path, &body).await.expect(200);
+        let is_end = |kind: &str| ["gitops.sync_succeeded", "gitops.sync_failed"].contains(&kind);
+        while !is_end(&events.next().await.unwrap().kind) {}
+    }
+}
+
+/// Rejects what destroys something.
+async fn reject_one(installation: &Installation, approver: &Person, run: &serde_json::Value) {
+    let proposals = run["proposals"].as_array().unwrap();
+    let destroy = proposals.iter().find(|proposal| proposal["change"] == "destroy").unwrap();
+    let path = format!("/api/v1/system/proposals/{}/reject", destroy["id"].as_str().unwrap());
+    let body = json!({"reason": "it still serves the old office until Friday", "until_change": true});
+    installation.tell(&approver.token, "POST", &path, &body).await.expect(200);
+}

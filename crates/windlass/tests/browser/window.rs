@@ -1,0 +1,191 @@
+//! A browser's window: what a person sees in it and does in it.
+
+use std::time::{Duration, Instant};
+
+use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use windlass_testkit::servers::Chromium;
+
+use crate::harness::{Installation, Person};
+
+/// What has not come after this never will.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Browsers at a time: each is a dozen processes.
+static BROWSERS: Semaphore = Semaphore::const_new(4);
+
+/// Light or dark, as the system of the person says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    Light,
+    Dark,
+}
+
+impl Look {
+    pub(crate) const BOTH: [Look; 2] = [Look::Light, Look::Dark];
+
+    pub(crate) fn slug(self) -> &'static str {
+        match self {
+            Look::Light => "light",
+            Look::Dark => "dark",
+        }
+    }
+}
+
+/// A window of a browser of its own.
+pub(crate) struct Window {
+    client: Client,
+    base: String,
+    _turn: SemaphorePermit<'static>,
+}
+
+/// A command of Chromium's driver beyond the standard.
+#[derive(Debug)]
+struct Beyond {
+    path: &'static str,
+    body: Value,
+}
+
+impl WebDriverCompatibleCommand for Beyond {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, <Url as std::str::FromStr>::Err> {
+        base.join(&format!("session/{}/{}", session.unwrap_or_default(), self.path))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.body.to_string()))
+    }
+}
+
+impl Window {
+    /// A new window; none, and a message, where no browser is installed.
+    pub(crate) async fn open(installation: &Installation) -> Option<Window> {
+        let chromium = Chromium::shared()?;
+        let turn = BROWSERS.acquire().await.unwrap();
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        builder.capabilities(chromium.capabilities());
+        let client = builder.connect(chromium.url()).await.unwrap();
+        let window = Window { client, base: installation.base.clone(), _turn: turn };
+        window.resize(1280, 900).await;
+        window.wear(Look::Light).await;
+        Some(window)
+    }
+
+    /// A new window in which someone is signed in.
+    pub(crate) async fn of(installation: &Installation, person: &Person) -> Option<Window> {
+        let window = Window::open(installation).await?;
+        let cookie = json!({"name": "windlass_session", "value": person.token, "url": window.base,
+            "httpOnly": true, "sameSite": "Strict"});
+        window.devtools("Network.setCookie", cookie).await;
+        Some(window)
+    }
+
+    /// Closes the browser.
+    pub(crate) async fn close(self) {
+        self.client.close().await.unwrap();
+    }
+
+    /// Asks the browser's own tools.
+    pub(crate) async fn devtools(&self, command: &str, parameters: Value) -> Value {
+        let body = json!({"cmd": command, "params": parameters});
+        self.client.issue_cmd(Beyond { path: "goog/cdp/execute", body }).await.unwrap()
+    }
+
+    /// Gives the page this width and height.
+    pub(crate) async fn resize(&self, width: u32, height: u32) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.devtools("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// Says that the person's system is light or dark, and that nothing should move.
+    pub(crate) async fn wear(&self, look: Look) {
+        let features = json!([{"name": "prefers-color-scheme", "value": look.slug()},
+            {"name": "prefers-reduced-motion", "value": "reduce"}]);
+        self.devtools("Emulation.setEmulatedMedia", json!({"features": features})).await;
+    }
+
+    /// Goes to a page and waits until it is there.
+    pub(crate) async fn goto(&self, path: &str) {
+        self.client.goto(&format!("{}{path}", self.base)).await.unwrap();
+    }
+
+    /// What an expression is in the page.
+    pub(crate) async fn value(&self, expression: &str) -> Value {
+        self.client.execute(&format!("return {expression};"), Vec::new()).await.unwrap()
+    }
+
+    /// Runs a script in the page.
+    pub(crate) async fn run(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap()
+    }
+
+    /// Runs a script in the page that calls `done` with what it found.
+    pub(crate) async fn run_until_done(&self, script: &str) -> Value {
+        let whole = format!("const done = arguments[arguments.length - 1]; {script}");
+        self.client.execute_async(&whole, Vec::new()).await.unwrap()
+    }
+
+    /// Waits until an expression is true in the page, whichever page that is by then.
+    pub(crate) async fn until(&self, expression: &str) {
+        let script = format!(
+            "const done = arguments[arguments.length - 1]; const look = () => {{ let is; \
+             try {{ is = Boolean({expression}); }} catch {{ is = false; }} \
+             if (is) done(true); else setTimeout(look, 20); }}; look();"
+        );
+        let begun = Instant::now();
+        // A page that goes away takes the question with it: the next page is asked again.
+        while self.client.execute_async(&script, Vec::new()).await.is_err() {
+            if begun.elapsed() > PATIENCE {
+                let seen = self.value("`${location.href}\\n${document.body.innerText}`").await;
+                panic!("waited in vain for {expression} in {}", seen.as_str().unwrap_or_default());
+            }
+        }
+    }
+
+    /// Waits until a text stands in the page.
+    pub(crate) async fn until_told(&self, text: &str) {
+        self.until(&format!("document.querySelector('main').innerText.includes({})", json!(text))).await;
+    }
+
+    /// Clicks on what a selector finds first.
+    pub(crate) async fn click(&self, selector: &str) {
+        self.until(&format!("document.querySelector({})", json!(selector))).await;
+        self.client.find(Locator::Css(selector)).await.unwrap().click().await.unwrap();
+    }
+
+    /// Replaces the text of a field by typing.
+    pub(crate) async fn fill(&self, selector: &str, text: &str) {
+        self.until(&format!("document.querySelector({})", json!(selector))).await;
+        let field = self.client.find(Locator::Css(selector)).await.unwrap();
+        field.clear().await.unwrap();
+        field.send_keys(text).await.unwrap();
+    }
+
+    /// Presses keys where the focus is.
+    pub(crate) async fn press(&self, keys: &str) {
+        self.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
+    }
+
+    /// The page as a picture.
+    pub(crate) async fn picture(&self) -> Vec<u8> {
+        self.client.screenshot().await.unwrap()
+    }
+
+    /// What the browser complained about since it was asked last: errors of scripts, of loading, of the content
+    /// security policy.
+    pub(crate) async fn complaints(&self) -> Vec<String> {
+        let command = Beyond { path: "se/log", body: json!({"type": "browser"}) };
+        let entries = self.client.issue_cmd(command).await.unwrap();
+        let is_bad = |entry: &&Value| entry["level"] == "SEVERE" || entry["level"] == "WARNING";
+        entries.as_array().unwrap().iter().filter(is_bad).map(|entry| entry["message"].to_string()).collect()
+    }
+
+    /// Ends a journey: nothing was complained about on the way.
+    pub(crate) async fn close_in_peace(self) {
+        assert_eq!(self.complaints().await, [""; 0]);
+        self.close().await;
+    }
+}
