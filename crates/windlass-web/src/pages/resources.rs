@@ -100,7 +100,7 @@ impl Resources {
     }
 
     pub(crate) fn title(&self) -> String {
-        self.kind.map_or_else(|| "Resources".to_owned(), |kind| words::state(&words::kind(kind.plural())))
+        self.kind.map_or_else(|| "Resources".to_owned(), |kind| words::state(words::kind(kind.plural())))
     }
 
     /// The same search among resources of another kind.
