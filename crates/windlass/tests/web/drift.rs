@@ -95,6 +95,26 @@ async fn a_patch_is_shown_before_its_branch_is_pushed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_stands_in_git_beside_a_change_is_not_on_the_page_of_its_patch() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet(
+        "version: 1\naccount: acme\nmodules:\n  db:\n    config:\n      db_password: planted-4711\n      port: 1\n",
+    );
+    let repository = installation.register(&admin, "fleet", &work).await;
+    let run = installation.sync(&admin, &repository).await;
+    installation.apply_all(&admin, &run).await;
+    let patch = json!({"config": {"port": 2}});
+    installation.tell(&admin.token, "PATCH", "/api/v1/system/node_modules/db", &patch).await.expect(200);
+    let mut browser = Browser::of(&installation, &admin);
+    let page = browser.page("/app/drift").await;
+    let form = [("kind", "module"), ("name", "db")];
+    let shown = browser.submit(&page, &format!("/app/drift/{repository}/adopt"), &form).await;
+    assert!(shown.text.contains("port: 2") && shown.text.contains("shown as stars"), "{shown:?}");
+    assert!(!page.contains("planted-4711") && !shown.text.contains("planted-4711"), "{shown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_waits_for_approval_is_told_apart_and_who_may_not_sees_why() {
     let installation = Installation::start().await;
     let (_, work, repository) = drifted(&installation).await;
