@@ -11,6 +11,7 @@ mod harness;
 mod accessibility;
 mod decisions;
 mod entrance;
+mod fleet;
 mod live;
 mod looks;
 mod screenshots;

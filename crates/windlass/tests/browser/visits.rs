@@ -41,9 +41,10 @@ fn is_of(pattern: &str, path: &str) -> bool {
         && pattern.iter().zip(&path).all(|(part, word)| part == word || part.starts_with('{'))
 }
 
-/// The pages that are pages: not what they load, and not what leads elsewhere.
+/// The pages that are pages: not what they load, not what leads elsewhere, and not what only a reload shows.
 fn wanted() -> BTreeMap<Page, &'static str> {
-    let is_page = |page: Page| !matches!(page, Page::Root | Page::Asset | Page::Live | Page::Lost);
+    let is_page =
+        |page: Page| !matches!(page, Page::Root | Page::Asset | Page::Live | Page::Lost | Page::Tested);
     let all = pages().into_iter().filter(|entry| entry.method == Method::Get && is_page(entry.page));
     all.map(|entry| (entry.page, entry.path)).collect()
 }
