@@ -14,6 +14,7 @@ mod entrance;
 mod fleet;
 mod live;
 mod looks;
+mod registering;
 mod screenshots;
 mod seed;
 mod visits;
