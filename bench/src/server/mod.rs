@@ -207,6 +207,9 @@ async fn lists(report: &mut ServerReport) -> Outcome<()> {
     }
     report.add("list page of 100 nodes, median", load::percentile(&pages, 50), "200 pages by cursor");
     report.add("list page of 100 nodes, 95th percentile", load::percentile(&pages, 95), "");
+    page(report, &fixture, "page: resources, 50,000 rows", "/app/resources/nodes").await?;
+    page(report, &fixture, "page: resources, searched", "/app/resources/nodes?q=777").await?;
+    page(report, &fixture, "page: resources of every kind", "/app/resources").await?;
     let mut searches = Vec::new();
     for number in 0..50 {
         let begun = Instant::now();

@@ -1,5 +1,7 @@
 //! Live resources, looked at and changed by hand. What is changed here shows as drift where git says otherwise.
 
+use std::collections::BTreeSet;
+
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
@@ -51,32 +53,34 @@ pub(super) enum Extent {
     Whole,
 }
 
-/// Whose allocated addresses are told. They follow from all members of a network, so telling fewer is quicker.
-#[derive(Clone, Copy)]
-pub(crate) enum Addresses<'n> {
-    /// Those of every network.
-    All,
-    /// Those of one network.
-    Of(&'n str),
-    /// None.
-    LeftOut,
+/// The networks whose members' addresses are told. An address follows from all members of its network, so only these
+/// are read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Addresses {
+    members_of: BTreeSet<String>,
 }
 
-impl Addresses<'_> {
-    fn of_kind(kind: Option<Kind>) -> Addresses<'static> {
-        match kind {
-            None | Some(Kind::Network | Kind::Peer | Kind::VirtualIp) => Addresses::All,
-            Some(_) => Addresses::LeftOut,
-        }
+impl Addresses {
+    /// Those of one network's members.
+    pub(crate) fn of_network(name: &str) -> Addresses {
+        Addresses { members_of: BTreeSet::from([name.to_owned()]) }
     }
 
-    fn of_key(key: &ResourceKey) -> Addresses<'_> {
-        match key.kind {
-            Kind::Network | Kind::Peer | Kind::VirtualIp => {
-                Addresses::Of(key.name.split_once('/').map_or(key.name.as_str(), |(network, _)| network))
+    /// What telling of these resources takes; nothing if none of them has an address.
+    fn around<'k>(keys: impl Iterator<Item = &'k ResourceKey>) -> Option<Addresses> {
+        let mut needed = None;
+        for key in keys {
+            match key.kind {
+                Kind::Network => drop(needed.get_or_insert_with(Addresses::default)),
+                Kind::Peer | Kind::VirtualIp => {
+                    let network = key.name.split('/').next().unwrap_or_default();
+                    let addresses = needed.get_or_insert_with(Addresses::default);
+                    addresses.members_of.insert(network.to_owned());
+                }
+                _ => {}
             }
-            _ => Addresses::LeftOut,
         }
+        needed
     }
 }
 
@@ -91,7 +95,7 @@ impl Around {
     async fn of(
         reading: &mut Reading,
         who: &Identity,
-        addresses: Addresses<'_>,
+        keys: impl Iterator<Item = &ResourceKey>,
     ) -> Result<Around, StoreError> {
         let names = repository_names(reading, &who.account_id).await?;
         let mut acceptances = Vec::new();
@@ -99,36 +103,33 @@ impl Around {
             acceptances
                 .extend(reading.acceptances(id).await?.into_iter().map(|accepted| (id.clone(), accepted)));
         }
-        let allocation = match addresses {
-            Addresses::LeftOut => None,
-            addresses => Some(load_allocation(reading, who, addresses).await?),
+        let allocation = match Addresses::around(keys) {
+            None => None,
+            Some(addresses) => Some(load_allocation(reading, who, &addresses).await?),
         };
         Ok(Around { names, allocation, acceptances })
     }
 }
 
-/// The addresses of networks, declared and allocated.
+/// The addresses of networks, declared and allocated, and of these networks' members.
 pub(crate) async fn load_allocation(
     reading: &mut Reading,
     who: &Identity,
-    addresses: Addresses<'_>,
+    addresses: &Addresses,
 ) -> Result<Allocation, StoreError> {
-    let mut live = Live::default();
-    for kind in [Kind::Network, Kind::Peer, Kind::VirtualIp] {
-        let filter = ResourceFilter { kind: Some(kind), ..ResourceFilter::default() };
-        let found = match (addresses, kind) {
-            // Networks keep clear of one another.
-            (Addresses::All, _) | (_, Kind::Network) => {
-                reading.resources_page(&who.account_id, &filter, None, i32::MAX as usize).await?
-            }
-            (Addresses::Of(network), kind) => reading.resources_in(&who.account_id, kind, network).await?,
-            (Addresses::LeftOut, _) => Vec::new(),
-        };
-        for resource in found {
-            let owner = owner_of(None, &Names::new());
-            let found = LiveResource { spec: resource.spec, digest: resource.digest, owner };
-            live.resources.insert(resource.key, found);
+    // All networks, because they keep clear of one another.
+    let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
+    let mut found = reading.resources_page(&who.account_id, &filter, None, i32::MAX as usize).await?;
+    for network in &addresses.members_of {
+        for kind in [Kind::Peer, Kind::VirtualIp] {
+            found.extend(reading.resources_in(&who.account_id, kind, network).await?);
         }
+    }
+    let mut live = Live::default();
+    for resource in found {
+        let owner = owner_of(None, &Names::new());
+        let found = LiveResource { spec: resource.spec, digest: resource.digest, owner };
+        live.resources.insert(resource.key, found);
     }
     Ok(allocate(&who.account_id, &live))
 }
@@ -205,7 +206,6 @@ pub(crate) async fn load_page(
     who: &Identity,
     filter: &ResourceFilter,
     page: &PageQuery,
-    addresses: Addresses<'_>,
 ) -> Result<ResourceList, HttpError> {
     let limit = page.limit()?;
     let after = page.after_as(|text| {
@@ -214,7 +214,7 @@ pub(crate) async fn load_page(
     })?;
     let mut found = reading.resources_page(&who.account_id, filter, after.as_ref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |resource| format!("{}/{}", resource.key.kind, resource.key.name));
-    let around = Around::of(reading, who, addresses).await?;
+    let around = Around::of(reading, who, found.iter().map(|resource| &resource.key)).await?;
     Ok(ResourceList { resources: found.iter().map(|resource| info(resource, &around)).collect(), meta })
 }
 
@@ -228,7 +228,7 @@ async fn asked_page(
     page.limit()?;
     let mut reading = server.store().read().await?;
     let filter = filter_of(&mut reading, who, kind, query.q, query.repository.as_deref()).await?;
-    load_page(&mut reading, who, &filter, &page, Addresses::of_kind(kind)).await
+    load_page(&mut reading, who, &filter, &page).await
 }
 
 /// A resource by id or name, with everything that is told of it.
@@ -239,7 +239,7 @@ pub(crate) async fn load(
     id: &str,
 ) -> Result<(ResourceInfo, Resource), HttpError> {
     let resource = find(reading, who, kind, id).await?;
-    let around = Around::of(reading, who, Addresses::of_key(&resource.key)).await?;
+    let around = Around::of(reading, who, std::iter::once(&resource.key)).await?;
     Ok((info(&resource, &around), resource))
 }
 
@@ -281,7 +281,7 @@ async fn shown(
     key: &ResourceKey,
 ) -> Result<(Value, i64), HttpError> {
     let resource = reading.resource(&who.account_id, key).await?.ok_or_else(HttpError::not_found)?;
-    let around = Around::of(reading, who, Addresses::of_key(key)).await?;
+    let around = Around::of(reading, who, std::iter::once(key)).await?;
     Ok((named(noun, &info(&resource, &around)), resource.generation))
 }
 

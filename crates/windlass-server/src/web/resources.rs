@@ -16,7 +16,7 @@ use crate::auth::Identity;
 use crate::http::error::HttpError;
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, Query};
-use crate::http::resources::{Addresses, filter_of, load_page};
+use crate::http::resources::{filter_of, load_page};
 use crate::server::Server;
 use crate::world::repository_names;
 
@@ -68,7 +68,7 @@ async fn show(
     let filter = filter_of(&mut reading, who, kind, filled(&search.q), repository.as_deref()).await?;
     let page = PageQuery { limit: None, cursor: query.cursor };
     // Allocated addresses follow from every member of a network: a list does without.
-    let found = load_page(&mut reading, who, &filter, &page, Addresses::LeftOut).await?;
+    let found = load_page(&mut reading, who, &filter, &page).await?;
     let counts = counts(&mut reading, who, &filter).await?;
     let resources = listed(&mut reading, who, found.resources).await?;
     let repositories = repository_names(&mut reading, &who.account_id).await?.into_values().collect();

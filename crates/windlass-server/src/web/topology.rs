@@ -41,7 +41,7 @@ pub(super) async fn list(
     let mut reading = server.store().read().await?;
     let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
     let page = PageQuery { limit: None, cursor: query.cursor };
-    let found = load_page(&mut reading, &who, &filter, &page, Addresses::Of("")).await?;
+    let found = load_page(&mut reading, &who, &filter, &page).await?;
     let keys: Vec<ResourceKey> =
         found.resources.iter().map(|network| ResourceKey::new(Kind::Network, &network.name)).collect();
     let counts: BTreeMap<(String, Kind), usize> = reading
@@ -97,7 +97,7 @@ pub(super) async fn show(
     if live.is_none() && proposal.is_none() {
         return Err(HttpError::not_found());
     }
-    let allocation = load_allocation(&mut reading, &who, Addresses::Of(&name)).await?;
+    let allocation = load_allocation(&mut reading, &who, &Addresses::of_network(&name)).await?;
     let standings = Standings::load(&mut reading, live.as_slice(), proposal.as_slice()).await?;
     let network = network_of(&key, live.as_ref(), proposal.as_ref(), &standings, &allocation);
     let virtual_ips = load_virtual_ips(&mut reading, &who, &name, &allocation).await?;
