@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 mod audit;
 pub(crate) mod auth;
 pub(crate) mod body;
+mod credentials;
 mod drift;
 pub(crate) mod error;
 pub(crate) mod events;
