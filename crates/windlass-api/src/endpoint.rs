@@ -260,6 +260,9 @@ endpoints! {
     DriftUnaccept Post "/api/v1/system/gitops_repositories/{id}/drift/unaccept" Needs(GitopsApprove), NONE,
         (t::DriftTarget) -> (t::DriftReport): "Takes that back.";
 
+    CredentialList Get "/api/v1/system/vault_credentials" Needs(GitopsWrite), NONE, (-) -> (t::CredentialList):
+        "The paths of the credentials in Vault, for registering repositories. Never what is kept there.";
+
     RunList Get "/api/v1/system/gitops_sync_runs" Needs(GitopsRead), LIST_RUNS, (-) -> (t::RunList): "Sync runs, newest first.";
     RunShow Get "/api/v1/system/gitops_sync_runs/{id}" Needs(GitopsRead), WAIT, (-) -> (t::RunEnvelope):
         "A sync run with its proposals and what became of them.";

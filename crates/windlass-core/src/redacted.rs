@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use zeroize::Zeroize;
+
 use crate::secret::HIDDEN;
 
 /// Holds a secret. It prints as `(hidden)`, cannot be serialized, and is only got at by [`Redacted::expose`], so that
-/// every place that does can be found by that word.
+/// every place that does can be found by that word. Its memory is overwritten when it goes.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Redacted<T>(T);
+pub struct Redacted<T: Zeroize>(T);
 
-impl<T> Redacted<T> {
+impl<T: Zeroize> Redacted<T> {
     /// Takes a secret into keeping.
     pub fn new(secret: T) -> Redacted<T> {
         Redacted(secret)
@@ -21,13 +23,19 @@ impl<T> Redacted<T> {
     }
 }
 
-impl<T> fmt::Debug for Redacted<T> {
+impl<T: Zeroize> Drop for Redacted<T> {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl<T: Zeroize> fmt::Debug for Redacted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(HIDDEN)
     }
 }
 
-impl<T> fmt::Display for Redacted<T> {
+impl<T: Zeroize> fmt::Display for Redacted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(HIDDEN)
     }

@@ -71,7 +71,7 @@ fn read_files(directory: &Path) -> std::io::Result<Fields> {
 }
 
 /// Reads a file that only its owner and group can read: a key that everyone can read is no secret.
-fn read_file(path: &Path) -> std::io::Result<Redacted<String>> {
+pub(crate) fn read_file(path: &Path) -> std::io::Result<Redacted<String>> {
     let metadata = fs::metadata(path)?;
     if metadata.permissions().mode() & 0o007 != 0 {
         return Err(std::io::Error::new(ErrorKind::PermissionDenied, "everyone can read it"));

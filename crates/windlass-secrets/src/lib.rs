@@ -4,12 +4,14 @@
 //! reason why not. There is no fallback: a credential that cannot be had is an error, never an anonymous try.
 
 mod directory;
+mod vault;
 
 use std::collections::BTreeMap;
 
 use windlass_core::redacted::Redacted;
 
 pub use directory::Directory;
+pub use vault::{Listing, Login, SettingsError, Vault, VaultError, VaultSettings};
 
 /// What is kept at a path: fields and their secrets.
 pub type Fields = BTreeMap<String, Redacted<String>>;
@@ -43,6 +45,12 @@ pub enum SecretError {
         /// Why not.
         reason: String,
     },
+    /// Credentials are not kept in Vault, so it has no list of them.
+    #[error("this server does not keep its credentials in Vault")]
+    NotVault,
+    /// Vault did not give it.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
 }
 
 impl SecretError {
@@ -53,6 +61,8 @@ impl SecretError {
             SecretError::BadPath { .. } => "credential-path",
             SecretError::Missing { .. } => "credential-missing",
             SecretError::Unreadable { .. } => "credential-unreadable",
+            SecretError::NotVault => "vault-not-configured",
+            SecretError::Vault(error) => error.code(),
         }
     }
 
@@ -60,13 +70,15 @@ impl SecretError {
     pub fn help(&self) -> &'static str {
         match self {
             SecretError::NotConfigured { .. } => {
-                "start the server with --credentials-dir, or remove the path"
+                "start the server with --credentials-dir or --vault-addr, or remove the path"
             }
             SecretError::BadPath { .. } => "paths are relative, with `/` between parts and no `..`",
             SecretError::Missing { .. } => "put it there, or correct the repository's vault_credential_path",
             SecretError::Unreadable { .. } => {
                 "it must be a directory with one file per key, or a JSON file of texts, readable by the server only"
             }
+            SecretError::NotVault => "start the server with --vault-addr and --vault-prefix",
+            SecretError::Vault(error) => error.help(),
         }
     }
 }
@@ -78,14 +90,41 @@ pub enum Credentials {
     Nowhere,
     /// In files below a directory, as Kubernetes and systemd mount secrets.
     Directory(Directory),
+    /// In Vault or OpenBao.
+    Vault(Vault),
 }
 
 impl Credentials {
-    /// What is kept at a path.
-    pub fn read(&self, path: &str) -> Result<Fields, SecretError> {
+    /// What is kept at a path, for an account.
+    pub async fn read(&self, account: &str, path: &str) -> Result<Fields, SecretError> {
         match self {
             Credentials::Nowhere => Err(SecretError::NotConfigured { path: path.to_owned() }),
             Credentials::Directory(directory) => directory.read(path),
+            Credentials::Vault(vault) => vault.read(account, path).await,
+        }
+    }
+
+    /// The paths of an account's credentials in Vault.
+    pub async fn list(&self, account: &str) -> Result<Listing, SecretError> {
+        match self {
+            Credentials::Nowhere | Credentials::Directory(_) => Err(SecretError::NotVault),
+            Credentials::Vault(vault) => vault.list(account).await,
+        }
+    }
+
+    /// Keeps alive what must not run out. To be called every minute or so.
+    pub async fn keep_alive(&self) -> Result<(), SecretError> {
+        match self {
+            Credentials::Nowhere | Credentials::Directory(_) => Ok(()),
+            Credentials::Vault(vault) => Ok(vault.keep_alive().await?),
+        }
+    }
+
+    /// Why no credential at all could be had when it was last tried.
+    pub fn trouble(&self) -> Option<SecretError> {
+        match self {
+            Credentials::Nowhere | Credentials::Directory(_) => None,
+            Credentials::Vault(vault) => vault.trouble().map(SecretError::Vault),
         }
     }
 }

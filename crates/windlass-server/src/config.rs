@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use windlass_core::plan::DEFAULT_CAP;
-use windlass_secrets::Credentials;
+use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
 use windlass_source::{Insecure, Limits};
 use windlass_store::Address;
 
@@ -86,4 +86,9 @@ impl Config {
 /// Credentials kept in files below a directory.
 pub fn credentials_in(directory: &std::path::Path) -> Credentials {
     Credentials::Directory(windlass_secrets::Directory::new(directory))
+}
+
+/// Credentials kept in Vault. Nothing is asked of it yet.
+pub fn credentials_in_vault(settings: VaultSettings) -> Result<Credentials, SettingsError> {
+    Vault::new(settings).map(Credentials::Vault)
 }

@@ -26,8 +26,9 @@ mod tell;
 mod web;
 mod world;
 
-pub use config::{Config, Rhythm, credentials_in};
+pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
 pub use crash::{CRASH_POINTS, REQUEST_CRASH_POINTS};
+pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;
 
 pub use start::{FirstLogin, Running, StartError, start};

@@ -6,6 +6,7 @@ pub(crate) mod operate;
 pub(crate) mod repository;
 pub(crate) mod resource;
 pub(crate) mod server;
+pub(crate) mod vault;
 
 use std::path::PathBuf;
 
@@ -66,7 +67,7 @@ pub(crate) enum Command {
     /// Show the whole loop on this machine: a server, a repository, a first sync.
     Demo(operate::DemoOptions),
     /// Run a server.
-    Serve(operate::ServeOptions),
+    Serve(Box<operate::ServeOptions>),
     /// Copy a server's embedded database while it runs.
     Backup(operate::BackupOptions),
     /// Put a backup in place of a stopped server's embedded database.

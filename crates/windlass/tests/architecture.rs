@@ -82,6 +82,7 @@ fn the_core_depends_on_nothing_that_touches_the_world() {
         "similar",
         "strsim",
         "thiserror",
+        "zeroize",
     ]);
     assert_eq!(used, allowed, "a new dependency of the core needs a reason in ARCHITECTURE.md");
 }

@@ -4,6 +4,7 @@
 mod account;
 mod audit;
 mod auth;
+mod credential;
 mod drift;
 mod error;
 mod event;
@@ -20,6 +21,7 @@ pub use auth::{
     LoginBody, Me, PasswordBody, Session, TokenBody, TokenCreated, TokenInfo, TokenList, UserBody,
     UserCreated, UserEnvelope, UserInfo, UserList, UserPatch,
 };
+pub use credential::{CredentialInfo, CredentialList};
 pub use drift::{AcceptBody, Acceptance, AdoptBody, Adopted, DriftItem, DriftReport, DriftTarget, Reverted};
 pub use error::{ErrorBody, ErrorDetail, ErrorEnvelope};
 pub use event::{EventInfo, EventList};

@@ -140,6 +140,8 @@ pub(crate) async fn load_status(server: &Server, who: &Identity) -> Result<Statu
     waiting_for.extend(
         failed.iter().map(|name| format!("the last sync of {name} failed: see `windlass repo show {name}`")),
     );
+    waiting_for
+        .extend(server.config().credentials.trouble().map(|trouble| format!("credentials: {trouble}")));
     waiting_for.extend(server.troubles().iter().map(|(part, trouble)| format!("{part}: {trouble}")));
     Ok(Status {
         account: info(&account),

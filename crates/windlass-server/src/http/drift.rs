@@ -298,7 +298,7 @@ pub(crate) async fn adopt_some(
     let Some(commit) = repository.good_commit.as_deref().and_then(CommitId::parse) else {
         return Err(HttpError::conflict("never-synced", "this repository was never read", "sync it first"));
     };
-    let plan = FetchPlan::of(&repository, server)?;
+    let plan = FetchPlan::of(&repository, &account.name, server).await?;
     let job = Job { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
     let task_server = server.clone();
     let directory = server.mirror_directory(&repository.id);

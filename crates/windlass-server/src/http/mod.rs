@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod body;
+mod credentials;
 pub(crate) mod drift;
 pub(crate) mod error;
 pub(crate) mod events;

@@ -17,7 +17,7 @@ use crate::clock::now;
 use crate::ending::{Ending, end_all};
 use crate::regate::regate;
 use crate::server::Server;
-use crate::sync::{FetchPlan, SyncRequest, load_credential, queue_run};
+use crate::sync::{FetchPlan, SyncRequest, queue_run};
 use crate::tell;
 
 fn answer(repository: &Repository) -> RepositoryEnvelope {
@@ -288,7 +288,7 @@ pub(crate) async fn examine_new(
     fields: RepositoryFields,
 ) -> Result<RepositoryTest, HttpError> {
     let repository = new_repository(&who.account_id, fields, server.config().insecure_git, now())?;
-    examine(server, &repository).await
+    examine(server, &repository, &who.account_name).await
 }
 
 pub(super) async fn test(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
@@ -304,17 +304,20 @@ pub(crate) async fn examine_registered(
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
     drop(reading);
-    examine(server, &repository).await
+    examine(server, &repository, &who.account_name).await
 }
 
 /// Walks from the credential to fleet.yaml and tells what is wrong where.
-async fn examine(server: &Server, repository: &Repository) -> Result<RepositoryTest, HttpError> {
+async fn examine(
+    server: &Server,
+    repository: &Repository,
+    account: &str,
+) -> Result<RepositoryTest, HttpError> {
     let config = server.config();
     let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
-    let credential = load_credential(&config.credentials, repository.credential_path.as_deref(), &plan.url);
-    let mut checks = vec![credential_check(repository, credential.as_ref().err())];
-    if let Ok(credential) = credential {
-        let plan = FetchPlan { credential, ..plan };
+    let plan = plan.with_credential(repository, account, &config.credentials).await;
+    let mut checks = vec![credential_check(repository, plan.as_ref().err())];
+    if let Ok(plan) = plan {
         let task_server = server.clone();
         let task =
             tokio::task::spawn_blocking(move || test_remote(&plan.options(&task_server), &plan.prefix));

@@ -9,8 +9,8 @@ use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
-    accounts, audit, auth, drift, events, guard, health, idempotency, policy, proposals, repositories,
-    resources, runs, tokens, users,
+    accounts, audit, auth, credentials, drift, events, guard, health, idempotency, policy, proposals,
+    repositories, resources, runs, tokens, users,
 };
 use crate::server::Server;
 use crate::web;
@@ -83,6 +83,7 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::DriftAdopt => post(drift::adopt),
         Operation::DriftAccept => post(drift::accept),
         Operation::DriftUnaccept => post(drift::unaccept),
+        Operation::CredentialList => get(credentials::list),
         Operation::RunList => get(runs::list),
         Operation::RunShow => get(runs::show),
         Operation::ProposalList => get(proposals::list),

@@ -31,12 +31,31 @@ pub(crate) fn run_error(code: &str, message: impl Into<String>, help: impl Into<
 
 impl FetchPlan {
     /// Checks the configuration and gets the credential. Everything that is wrong is told as the run's error.
-    pub(crate) fn of(repository: &Repository, server: &Server) -> Result<FetchPlan, RunError> {
+    pub(crate) async fn of(
+        repository: &Repository,
+        account: &str,
+        server: &Server,
+    ) -> Result<FetchPlan, RunError> {
         let config = server.config();
-        let mut plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
-        plan.credential =
-            load_credential(&config.credentials, repository.credential_path.as_deref(), &plan.url)?;
-        Ok(plan)
+        let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
+        plan.with_credential(repository, account, &config.credentials).await
+    }
+
+    /// The same plan with the credential that the repository names. Without a path, none; with one, exactly that or an
+    /// error.
+    pub(crate) async fn with_credential(
+        mut self,
+        repository: &Repository,
+        account: &str,
+        credentials: &Credentials,
+    ) -> Result<FetchPlan, RunError> {
+        if let Some(path) = &repository.credential_path {
+            let fields = credentials.read(account, path).await;
+            let fields = fields
+                .map_err(|error: SecretError| run_error(error.code(), error.to_string(), error.help()))?;
+            self.credential = credential_of(path, &fields, &self.url)?;
+        }
+        Ok(self)
     }
 
     /// Checks the configuration alone.
@@ -95,25 +114,8 @@ impl FetchPlan {
     }
 }
 
-/// The credential a repository names. Without a path, none; with one, exactly that or an error.
-pub(crate) fn load_credential(
-    credentials: &Credentials,
-    path: Option<&str>,
-    url: &RemoteUrl,
-) -> Result<Credential, RunError> {
-    let Some(path) = path else { return Ok(Credential::None) };
-    let fields = credentials
-        .read(path)
-        .map_err(|error: SecretError| run_error(error.code(), error.to_string(), error.help()))?;
-    let wanted = required_keys(url.scheme());
-    let missing: Vec<&str> = wanted.iter().copied().filter(|key| !fields.contains_key(*key)).collect();
-    if !missing.is_empty() {
-        let message = format!("the credential {path} has no {}", missing.join(" and no "));
-        let help = format!("a repository at {}:// needs {}", url.scheme().as_str(), wanted.join(" and "));
-        return Err(run_error("credential-shape", message, help));
-    }
-    Ok(credential_of(url.scheme(), &fields))
-}
+/// Whom a token on its own signs in as. GitHub, GitLab and Gitea accept any name beside one, Bitbucket only this.
+const TOKEN_USER: &str = "x-token-auth";
 
 /// Which keys a credential must have.
 pub(crate) fn required_keys(scheme: Scheme) -> &'static [&'static str] {
@@ -124,18 +126,73 @@ pub(crate) fn required_keys(scheme: Scheme) -> &'static [&'static str] {
     }
 }
 
-fn credential_of(scheme: Scheme, fields: &Fields) -> Credential {
-    let field = |key: &str| fields.get(key).cloned().unwrap_or_else(|| Redacted::new(String::new()));
-    match scheme {
-        Scheme::Ssh => {
+/// The credential for an address, from what is kept at a path.
+fn credential_of(path: &str, fields: &Fields, url: &RemoteUrl) -> Result<Credential, RunError> {
+    let field = |key: &str| fields.get(key).filter(|value| !value.expose().is_empty());
+    match (url.scheme(), field("ssh_key"), field("username"), field("password"), field("token")) {
+        (Scheme::Ssh, Some(key), ..) => {
             // An OpenSSH key without its last line end is refused by ssh.
-            let key = Redacted::new(format!("{}\n", field("ssh_key").expose()));
-            let known_hosts = fields.get("known_hosts").map(|known| known.expose().clone());
-            Credential::SshKey { key, known_hosts }
+            let key = Redacted::new(format!("{}\n", key.expose()));
+            Ok(Credential::SshKey {
+                key,
+                known_hosts: field("known_hosts").map(|known| known.expose().clone()),
+            })
         }
-        Scheme::Https | Scheme::Http => {
-            Credential::Basic { username: field("username").expose().clone(), password: field("password") }
+        (Scheme::Https | Scheme::Http, _, Some(username), Some(password), _) => {
+            Ok(Credential::Basic { username: username.expose().clone(), password: password.clone() })
         }
-        Scheme::File => Credential::None,
+        (Scheme::Https | Scheme::Http, _, username, _, Some(token)) => {
+            let username =
+                username.map_or_else(|| TOKEN_USER.to_owned(), |username| username.expose().clone());
+            Ok(Credential::Basic { username, password: token.clone() })
+        }
+        (Scheme::File, ..) => Ok(Credential::None),
+        (scheme, ..) => {
+            let wanted = required_keys(scheme);
+            let missing: Vec<&str> = wanted.iter().copied().filter(|key| field(key).is_none()).collect();
+            let message = format!("the credential {path} has no {}", missing.join(" and no "));
+            let or_token = if scheme == Scheme::Ssh { "" } else { ", or token" };
+            let help =
+                format!("a repository at {}:// needs {}{or_token}", scheme.as_str(), wanted.join(" and "));
+            Err(run_error("credential-shape", message, help))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use super::*;
+
+    fn shape(url: &str, keys: &[&str]) -> Result<String, String> {
+        let url = RemoteUrl::parse(url, Insecure::Refused).unwrap();
+        let fields =
+            keys.iter().map(|key| ((*key).to_owned(), Redacted::new(format!("the {key}")))).collect();
+        match credential_of("git/fleet", &fields, &url) {
+            Ok(Credential::Basic { username, password }) => Ok(format!("{username}:{}", password.expose())),
+            Ok(Credential::SshKey { key, known_hosts }) => Ok(format!("{}{known_hosts:?}", key.expose())),
+            Ok(Credential::None) => Ok(String::new()),
+            Err(error) => Err(format!("{}: {}", error.message, error.help)),
+        }
+    }
+
+    #[test]
+    fn each_address_takes_the_shapes_it_can_use_and_says_what_is_missing() {
+        let (https, ssh) = ("https://git.example.com/x", "ssh://git@git.example.com/x");
+        assert_eq!(shape(https, &["username", "password"]).unwrap(), "the username:the password");
+        assert_eq!(shape(https, &["token"]).unwrap(), "x-token-auth:the token");
+        assert_eq!(shape(https, &["username", "token"]).unwrap(), "the username:the token");
+        assert_eq!(shape(ssh, &["ssh_key"]).unwrap(), "the ssh_key\nNone");
+        assert_eq!(
+            shape(ssh, &["ssh_key", "known_hosts"]).unwrap(),
+            "the ssh_key\nSome(\"the known_hosts\")"
+        );
+        let told = shape(https, &["ssh_key", "password"]).unwrap_err();
+        assert!(
+            told.contains("has no username:") && told.ends_with("username and password, or token"),
+            "{told}"
+        );
+        assert!(shape(https, &[]).unwrap_err().contains("no username and no password"));
+        assert!(shape(ssh, &["token"]).unwrap_err().contains("has no ssh_key"));
     }
 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinSet;
 
-pub(crate) use fetch::{FetchPlan, load_credential, required_keys};
+pub(crate) use fetch::{FetchPlan, required_keys};
 pub(crate) use material::read_fleet_at;
 pub(crate) use queue::{SyncRequest, queue_run};
 pub(crate) use run::told;

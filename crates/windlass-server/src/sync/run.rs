@@ -129,7 +129,12 @@ async fn gather(
     if run.trigger == Trigger::Revert {
         return stored(server, run, repository).await;
     }
-    let plan = match FetchPlan::of(repository, server) {
+    let mut stopping = server.watch_stopping();
+    let plan = tokio::select! {
+        plan = FetchPlan::of(repository, &account.name, server) => plan,
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(Gathered::Interrupted),
+    };
+    let plan = match plan {
         Ok(plan) => plan,
         Err(error) => return Ok(Gathered::Failed(error, Vec::new())),
     };

@@ -35,8 +35,7 @@ impl GitHttps {
         let at = directory.path();
         fs::create_dir(at.join("repositories")).expect("a directory");
         make_certificates(at);
-        let hash = run(Command::new("openssl").args(["passwd", "-apr1", GitHttps::PASSWORD]));
-        fs::write(at.join("htpasswd"), format!("{}:{}\n", GitHttps::USER, hash.trim())).expect("a file");
+        let_in(at, GitHttps::PASSWORD);
         let port = free_port();
         fs::write(at.join("nginx.conf"), configuration(at, port)).expect("a file");
         let socket = at.join("backend.sock");
@@ -52,6 +51,11 @@ impl GitHttps {
         );
         server.wait_for_port(port);
         Some(GitHttps { directory, port, _backend: backend, _server: server })
+    }
+
+    /// Gives the user another password.
+    pub fn set_password(&self, password: &str) {
+        let_in(self.directory.path(), password);
     }
 
     /// Where bare repositories belong.
@@ -73,6 +77,11 @@ impl GitHttps {
     pub fn requests(&self) -> String {
         fs::read_to_string(self.directory.path().join("access.log")).unwrap_or_default()
     }
+}
+
+fn let_in(at: &Path, password: &str) {
+    let hash = run(Command::new("openssl").args(["passwd", "-apr1", password]));
+    fs::write(at.join("htpasswd"), format!("{}:{}\n", GitHttps::USER, hash.trim())).expect("a file");
 }
 
 fn configuration(at: &Path, port: u16) -> String {

@@ -9,6 +9,7 @@ mod git_ssh;
 mod postgres;
 mod repository;
 mod tls;
+mod vault;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -22,6 +23,7 @@ pub use git_ssh::GitSsh;
 pub use postgres::Postgres;
 pub use repository::WorkTree;
 pub use tls::TlsFront;
+pub use vault::VaultServer;
 
 /// A server that has not come up by then never will.
 const PATIENCE: Duration = Duration::from_secs(30);

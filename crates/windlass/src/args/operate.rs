@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::vault::VaultOptions;
+
 /// Where a server's data is.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DataOptions {
@@ -34,6 +36,9 @@ pub(crate) struct ServeOptions {
     /// Where repositories' credentials are: a directory per credential with one file per key, or PATH.json.
     #[arg(long, env = "WINDLASS_CREDENTIALS_DIR", value_name = "DIR")]
     pub(crate) credentials_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) vault: VaultOptions,
 
     /// Also accept http:// and file:// repositories. For tests and demonstrations.
     #[arg(long)]
@@ -123,6 +128,9 @@ pub(crate) struct RestoreOptions {
 pub(crate) struct DoctorOptions {
     #[command(flatten)]
     pub(crate) data: DataOptions,
+
+    #[command(flatten)]
+    pub(crate) vault: VaultOptions,
 }
 
 /// Reads `https://host[:port]`: an origin, because pages are at its root.

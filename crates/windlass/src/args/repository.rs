@@ -100,6 +100,12 @@ pub(crate) enum RepoCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum CredentialCommand {
+    /// List the paths of the credentials in the server's Vault, for `repo add --credential`.
+    List,
+}
+
 /// What can be configured of a repository.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct RepoSettings {
@@ -111,7 +117,7 @@ pub(crate) struct RepoSettings {
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) path_prefix: Option<String>,
 
-    /// Where the server finds the credential, for example `kv/data/git/fleet`.
+    /// Where the server finds the credential, for example `secret/data/gitops/fleet`.
     #[arg(long, value_name = "PATH")]
     pub(crate) credential: Option<String>,
 

@@ -10,7 +10,7 @@ use super::access::{
     UserCommand,
 };
 use super::gitops::{ApplyOptions, DriftOptions, ProposalCommand, RunCommand, SyncOptions};
-use super::repository::RepoCommand;
+use super::repository::{CredentialCommand, RepoCommand};
 use super::resource::{DeleteOptions, DescribeOptions, EventsOptions, ExportOptions, GetOptions, SetOptions};
 
 /// Which server, as whom, and how to print its answers.
@@ -125,6 +125,8 @@ pub(crate) enum RemoteCommand {
     Status(At<NoOptions>),
     /// Register, test and change repositories.
     Repo(Group<RepoCommand>),
+    /// See which credentials repositories can use. What is kept there is never shown.
+    Credential(Group<CredentialCommand>),
     /// Sync a repository now and show what it proposes.
     Sync(At<SyncOptions>),
     /// Look at sync runs.

@@ -7,7 +7,9 @@ use std::process::Command;
 use windlass_store::{Address, Checked, Store, StoreError};
 
 use super::serve::{address_of, runtime};
+use super::vault;
 use crate::args::operate::{BackupOptions, DoctorOptions, RestoreOptions};
+use crate::args::vault::VaultOptions;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
@@ -121,6 +123,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
     let address = address_of(&options.data)?;
     let mut checked = programs();
     checked.extend(directory(&options.data.data_dir));
+    checked.extend(vault_check(&options.vault)?);
     checked.extend(runtime()?.block_on(async {
         let store = open_existing(&address).await?;
         let checked = store.check().await.map_err(|error| store_error(&error));
@@ -142,6 +145,14 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
         count => view::count(count, "fault"),
     })?;
     Ok(if faults == 0 { Exit::Fine } else { Exit::Problems })
+}
+
+/// Whether Vault, if it is configured, answers and lets the server in.
+fn vault_check(options: &VaultOptions) -> Result<Option<Checked>, CommandError> {
+    let Some(credentials) = vault::credentials(options)? else { return Ok(None) };
+    let fault = runtime()?.block_on(credentials.keep_alive()).err();
+    let fault = fault.map(|error| format!("{error}: {}", error.help()));
+    Ok(Some(Checked { what: "Vault answers and lets the server in".to_owned(), fault }))
 }
 
 /// Programs that some repositories need.

@@ -18,7 +18,8 @@ use windlass_core::secret::HIDDEN;
 use super::credentials::Credentials;
 use super::destination::{Destination, variable};
 use super::{
-    access, apply, describe, drift, events, export, get, login, policy, proposal, refusal, repo, run, set,
+    access, apply, credential, describe, drift, events, export, get, login, policy, proposal, refusal, repo,
+    run, set,
 };
 use super::{status, sync, user};
 use crate::args::server::{Output, RemoteCommand, RootServerOptions, ServerOptions};
@@ -38,6 +39,7 @@ pub(crate) fn run(
         RemoteCommand::Whoami(at) => login::whoami(&open(at.server)?),
         RemoteCommand::Status(at) => status::status(&open(at.server)?),
         RemoteCommand::Repo(group) => repo::run(group.command, group.server.or(root), *terminal),
+        RemoteCommand::Credential(group) => credential::run(&group.command, &open(group.server)?),
         RemoteCommand::Sync(at) => sync::run(&at.options, &open(at.server)?),
         RemoteCommand::Run(group) => run::run(&group.command, &open(group.server)?),
         RemoteCommand::Proposal(group) => proposal::run(&group.command, &open(group.server)?),

@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 
-use windlass_server::{Config, FirstLogin, Rhythm, Running, StartError};
+use windlass_server::{Config, Credentials, FirstLogin, Rhythm, Running, StartError};
 use windlass_store::Address;
 
+use super::vault;
 use crate::args::operate::{DataOptions, LogFormat, LogOptions, ServeOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view;
@@ -60,9 +61,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     if options.allow_insecure_git {
         config.insecure_git = windlass_server::Insecure::Allowed;
     }
-    if let Some(directory) = &options.credentials_dir {
-        config.credentials = windlass_server::credentials_in(directory);
-    }
+    config.credentials = credentials_of(options)?;
     config.max_proposals = options.max_proposals_per_tick;
     config.rhythm = Rhythm {
         drift: options.drift_interval,
@@ -72,6 +71,19 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     config.first_account.clone_from(&options.first_account);
     config.first_admin.clone_from(&options.first_admin);
     Ok(config)
+}
+
+/// Credentials come from one place, so that nobody has to wonder from which.
+fn credentials_of(options: &ServeOptions) -> Result<Credentials, CommandError> {
+    match (&options.credentials_dir, vault::credentials(&options.vault)?) {
+        (Some(_), Some(_)) => Err(CommandError::usage(
+            "credentials are to be read from files and from Vault",
+            "give --credentials-dir or --vault-addr (also WINDLASS_CREDENTIALS_DIR and VAULT_ADDR), not both",
+        )),
+        (Some(directory), None) => Ok(windlass_server::credentials_in(directory)),
+        (None, Some(vault)) => Ok(vault),
+        (None, None) => Ok(Credentials::Nowhere),
+    }
 }
 
 pub(super) fn start_error(error: &StartError) -> CommandError {

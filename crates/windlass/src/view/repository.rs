@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use windlass_api::types::{CheckOutcome, RepositoryInfo, RepositoryTest};
+use windlass_api::types::{CheckOutcome, CredentialList, RepositoryInfo, RepositoryTest};
 use windlass_core::value::Timeout;
 
 use super::table::{Table, state_style, state_word};
@@ -25,6 +25,16 @@ pub(crate) fn list(repositories: &[RepositoryInfo], terminal: &Terminal) -> io::
         ]);
     }
     table.print(terminal, "no repository is registered; `windlass repo add NAME URL` registers one")
+}
+
+/// Prints where credentials are.
+pub(crate) fn credentials(list: &CredentialList, terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["PATH"]);
+    for credential in &list.vault_credentials {
+        table.row([credential.path.clone()]);
+    }
+    table.print(terminal, "there is no credential below the server's --vault-prefix")?;
+    if list.complete { Ok(()) } else { super::line("there are more") }
 }
 
 /// Prints that a repository was registered.

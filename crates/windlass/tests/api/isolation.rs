@@ -68,6 +68,8 @@ async fn everything(installation: &Installation, person: &Person) -> Vec<(String
         let is_list = endpoint.method == Method::Get && !endpoint.path.contains('{');
         let is_everyones = !endpoint.path.starts_with("/api/v1/")
             || matches!(endpoint.operation, Operation::AccountList | Operation::EventStream);
+        // Without a Vault, there is no list.
+        let is_everyones = is_everyones || endpoint.operation == Operation::CredentialList;
         if is_list && !is_everyones {
             let limit =
                 if endpoint.query.iter().any(|(name, _)| *name == "limit") { "?limit=500" } else { "" };

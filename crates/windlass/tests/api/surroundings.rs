@@ -142,7 +142,9 @@ async fn answers_are_what_the_document_says() {
             "/api/v1/system/clusters/{id}" => "/api/v1/system/clusters/one",
             path => path,
         };
-        if method != "get" || path.contains('{') || schema.is_null() || path == "/api/v1/auth/accounts" {
+        // One is for another administrator, and one needs a Vault.
+        let is_elsewhere = ["/api/v1/auth/accounts", "/api/v1/system/vault_credentials"].contains(&path);
+        if method != "get" || path.contains('{') || schema.is_null() || is_elsewhere {
             continue;
         }
         let mut schema = schema;

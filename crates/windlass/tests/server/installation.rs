@@ -70,6 +70,11 @@ impl Installation {
         &self.data
     }
 
+    /// What all its servers said.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("server.log")).unwrap()
+    }
+
     /// Starts a server, and signs in as the first administrator.
     pub(crate) fn serve(&self, options: &[&str]) -> Server {
         self.serve_dying_at(None, options)
@@ -112,7 +117,7 @@ impl Installation {
         command.arg(name).arg("--data-dir").arg(&self.data);
         for (key, _) in std::env::vars_os() {
             let text = key.to_string_lossy();
-            if text.starts_with("WINDLASS_") || text.starts_with("POWERNODE_") {
+            if ["WINDLASS_", "POWERNODE_", "VAULT_"].iter().any(|ours| text.starts_with(ours)) {
                 command.env_remove(key);
             }
         }

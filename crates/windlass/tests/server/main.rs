@@ -15,3 +15,4 @@ mod replicas;
 mod sharing;
 mod stopping;
 mod tutorial;
+mod vault;

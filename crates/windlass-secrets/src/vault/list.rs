@@ -1,0 +1,83 @@
+//! The names of the credentials in Vault. Names only: nothing is read.
+
+use windlass_core::redacted::Redacted;
+
+use serde_json::Value;
+
+use super::place::{Place, VaultPath};
+use super::{Vault, VaultError};
+use crate::SecretError;
+
+/// More than a person looks through.
+const MAX_NAMES: usize = 1_000;
+
+/// Each directory is a request.
+const MAX_DIRECTORIES: usize = 100;
+
+/// Credentials by their paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Their paths, as a repository names them.
+    pub paths: Vec<String>,
+    /// Whether these are all, or there are more than are listed.
+    pub is_complete: bool,
+}
+
+impl Vault {
+    /// The credentials of an account below the configured prefix.
+    pub async fn list(&self, account: &str) -> Result<Listing, SecretError> {
+        let prefix = self.prefix_of(account)?.ok_or(VaultError::NoPrefix)?;
+        let (wire, session) = (&self.inner.wire, &self.inner.session);
+        let token = self.noted(session.token(wire).await)?;
+        let listed = match self.list_as(&token, &prefix).await {
+            Err(denied @ VaultError::Denied { .. }) => {
+                match self.noted(session.another(wire, &token).await)? {
+                    Some(token) => self.list_as(&token, &prefix).await,
+                    None => Err(denied),
+                }
+            }
+            listed => listed,
+        };
+        Ok(self.noted(listed)?)
+    }
+
+    async fn list_as(&self, token: &Redacted<String>, prefix: &VaultPath) -> Result<Listing, VaultError> {
+        let mut listing = Listing { paths: Vec::new(), is_complete: true };
+        let mut directories = vec![Place::find(&self.inner.wire, token, prefix).await?];
+        let mut asked = 0;
+        while let Some(directory) = directories.pop() {
+            if asked == MAX_DIRECTORIES || listing.paths.len() >= MAX_NAMES {
+                listing.is_complete = false;
+                break;
+            }
+            asked += 1;
+            for name in self.names(token, &directory).await? {
+                match name.strip_suffix('/') {
+                    Some(below) => directories.push(directory.child(below)),
+                    None => listing.paths.push(directory.child(&name).data()),
+                }
+            }
+        }
+        listing.paths.sort();
+        listing.is_complete &= listing.paths.len() <= MAX_NAMES;
+        listing.paths.truncate(MAX_NAMES);
+        Ok(listing)
+    }
+
+    /// What is directly in a place; directories end in a slash.
+    async fn names(&self, token: &Redacted<String>, directory: &Place) -> Result<Vec<String>, VaultError> {
+        let wire = &self.inner.wire;
+        let path = directory.metadata();
+        let answer = wire.get(&path, &[("list", "true")], token).await?;
+        let json = match answer.status {
+            200 => answer.json().unwrap_or_default(),
+            _ => match wire.fault(&answer, &path).await {
+                VaultError::Missing { .. } => return Ok(Vec::new()),
+                fault => return Err(fault),
+            },
+        };
+        let names = json.pointer("/data/keys").and_then(Value::as_array).into_iter().flatten();
+        let plain = |name: &&str| VaultPath::parse(name).is_ok_and(|path| !path.as_str().contains('/'));
+        Ok(names.filter_map(Value::as_str).filter(plain).map(str::to_owned).collect())
+    }
+}

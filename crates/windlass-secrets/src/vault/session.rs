@@ -1,0 +1,202 @@
+//! Being logged in: getting a token, keeping it alive, and getting another when it is gone.
+//!
+//! There is no clock here. Vault says how long a token still lives, and refuses one that is dead.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Mutex;
+use windlass_core::redacted::Redacted;
+
+use super::error::VaultError;
+use super::settings::Login;
+use super::wire::Wire;
+use crate::directory::read_file;
+
+const LOOK_UP: &str = "auth/token/lookup-self";
+const RENEW: &str = "auth/token/renew-self";
+
+/// Who this server is to Vault.
+#[derive(Debug)]
+pub(super) struct Session {
+    login: Login,
+    /// The token of the last AppRole login. Held while logging in, so that many runs log in once.
+    current: Mutex<Option<Redacted<String>>>,
+}
+
+/// How long a token lives.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Life {
+    /// Seconds left; 0 for one that never ends.
+    ttl: u64,
+    /// Seconds it was given; 0 for one that never ends.
+    #[serde(default)]
+    creation_ttl: u64,
+    #[serde(default)]
+    renewable: bool,
+}
+
+impl Life {
+    /// Whether less than a third is left.
+    fn is_ending(self) -> bool {
+        self.creation_ttl > 0 && self.ttl < self.creation_ttl / 3
+    }
+}
+
+#[derive(Deserialize)]
+struct LookedUp {
+    data: Life,
+}
+
+#[derive(Deserialize)]
+struct LoggedIn {
+    auth: Granted,
+}
+
+#[derive(Deserialize)]
+struct Granted {
+    client_token: String,
+}
+
+impl Session {
+    pub(super) fn new(login: Login) -> Session {
+        Session { login, current: Mutex::new(None) }
+    }
+
+    /// A token to ask with.
+    pub(super) async fn token(&self, wire: &Wire) -> Result<Redacted<String>, VaultError> {
+        match &self.login {
+            Login::Token(token) => Ok(token.clone()),
+            Login::TokenFile(file) => read_secret(file),
+            Login::AppRole { .. } => {
+                let mut current = self.current.lock().await;
+                match current.as_ref() {
+                    Some(token) => Ok(token.clone()),
+                    None => Ok(current.insert(self.log_in(wire).await?).clone()),
+                }
+            }
+        }
+    }
+
+    /// After a refusal: another token if this one is dead and there is another. `None` if it lives, so that the refusal
+    /// is about what was asked.
+    pub(super) async fn another(
+        &self,
+        wire: &Wire,
+        refused: &Redacted<String>,
+    ) -> Result<Option<Redacted<String>>, VaultError> {
+        match self.look_up(wire, refused).await {
+            Ok(_) => Ok(None),
+            Err(VaultError::TokenRefused) => self.replace(wire, refused).await.map(Some),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A token in the place of one that is dead or about to die.
+    async fn replace(&self, wire: &Wire, old: &Redacted<String>) -> Result<Redacted<String>, VaultError> {
+        match &self.login {
+            Login::Token(_) => Err(VaultError::TokenRefused),
+            Login::TokenFile(file) => {
+                let token = read_secret(file)?;
+                if token == *old { Err(VaultError::TokenRefused) } else { Ok(token) }
+            }
+            Login::AppRole { .. } => {
+                let mut current = self.current.lock().await;
+                match current.as_ref() {
+                    // Someone else was faster.
+                    Some(token) if token != old => Ok(token.clone()),
+                    _ => {
+                        *current = None;
+                        Ok(current.insert(self.log_in(wire).await?).clone())
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes sure that the token will still be good for a while.
+    pub(super) async fn keep_alive(&self, wire: &Wire) -> Result<(), VaultError> {
+        let mut token = self.token(wire).await?;
+        let life = match self.look_up(wire, &token).await {
+            Ok(life) => life,
+            Err(VaultError::TokenRefused) => {
+                token = self.replace(wire, &token).await?;
+                self.look_up(wire, &token).await?
+            }
+            Err(error) => return Err(error),
+        };
+        if !life.is_ending() {
+            return Ok(());
+        }
+        let life = self.renew(wire, &token, life).await?;
+        match (life.is_ending(), &self.login) {
+            (false, _) => Ok(()),
+            (true, Login::AppRole { .. }) => self.replace(wire, &token).await.map(drop),
+            (true, _) => Err(VaultError::TokenEnds { seconds: life.ttl }),
+        }
+    }
+
+    async fn renew(&self, wire: &Wire, token: &Redacted<String>, life: Life) -> Result<Life, VaultError> {
+        if !life.renewable {
+            return Ok(life);
+        }
+        // Without a number, Vault gives what it gave last, which may be less.
+        let body = json!({"increment": format!("{}s", life.creation_ttl)});
+        let answer = wire.post(RENEW, &body, Some(token)).await?;
+        match answer.status {
+            200 => self.look_up(wire, token).await,
+            // A token that may not renew itself is one that cannot be renewed.
+            400 | 403 => Ok(life),
+            _ => Err(wire.fault(&answer, RENEW).await),
+        }
+    }
+
+    async fn look_up(&self, wire: &Wire, token: &Redacted<String>) -> Result<Life, VaultError> {
+        let answer = wire.get(LOOK_UP, &[], token).await?;
+        match answer.status {
+            200 => {
+                let looked: Option<LookedUp> = answer.read();
+                let strange = || VaultError::Answer { status: 200, path: LOOK_UP.to_owned() };
+                looked.map(|looked| looked.data).ok_or_else(strange)
+            }
+            _ => match wire.fault(&answer, LOOK_UP).await {
+                VaultError::Denied { .. } => Err(VaultError::TokenRefused),
+                fault => Err(fault),
+            },
+        }
+    }
+
+    async fn log_in(&self, wire: &Wire) -> Result<Redacted<String>, VaultError> {
+        let Login::AppRole { mount, role_id, secret_id_file } = &self.login else {
+            return Err(VaultError::TokenRefused);
+        };
+        let secret_id = read_secret(secret_id_file)?;
+        let path = format!("auth/{mount}/login");
+        let body = json!({"role_id": role_id, "secret_id": secret_id.expose()});
+        let answer = wire.post(&path, &body, None).await?;
+        let refused = || VaultError::LoginRefused { mount: mount.clone() };
+        match answer.status {
+            200 => {
+                let granted: Option<LoggedIn> = answer.read();
+                granted.map(|granted| Redacted::new(granted.auth.client_token)).ok_or_else(refused)
+            }
+            400 => Err(refused()),
+            _ => match wire.fault(&answer, &path).await {
+                VaultError::Denied { .. } => Err(refused()),
+                fault => Err(fault),
+            },
+        }
+    }
+}
+
+/// A secret in a file that not everyone can read, without the spaces and line ends around it.
+fn read_secret(file: &Path) -> Result<Redacted<String>, VaultError> {
+    let unusable = |reason: String| VaultError::LoginFile { file: file.display().to_string(), reason };
+    let text = read_file(file).map_err(|error| unusable(error.to_string()))?;
+    match text.expose().trim() {
+        "" => Err(unusable("it is empty".to_owned())),
+        secret if secret.chars().all(|c| c.is_ascii_graphic()) => Ok(Redacted::new(secret.to_owned())),
+        _ => Err(unusable("it does not hold one word".to_owned())),
+    }
+}

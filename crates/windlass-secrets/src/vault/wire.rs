@@ -1,0 +1,259 @@
+//! Requests to Vault, and what failed ones mean.
+//!
+//! Redirects are not followed: a token is told to the configured address alone. Answers are capped, and overwritten in
+//! memory when they go.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderValue;
+use reqwest::{Method, redirect};
+use serde_json::Value;
+use url::Url;
+use windlass_core::redacted::Redacted;
+use zeroize::Zeroizing;
+
+use super::error::{SettingsError, VaultError};
+use super::settings::VaultSettings;
+
+/// Larger than any credential, and than thousands of names.
+const MAX_BYTES: usize = 1024 * 1024;
+
+/// A Vault that takes longer to accept a connection is not there.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// The way to one Vault.
+#[derive(Debug)]
+pub(super) struct Wire {
+    http: reqwest::Client,
+    base: Url,
+    namespace: Option<String>,
+}
+
+/// What Vault answered.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    body: Zeroizing<Vec<u8>>,
+}
+
+impl Answer {
+    pub(super) fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// The same in a shape of one's own.
+    pub(super) fn read<T: serde::de::DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// Whether one of its error messages has this in it.
+    pub(super) fn says(&self, words: &str) -> bool {
+        let json = self.json();
+        let errors = json.as_ref().and_then(|json| json.get("errors")).and_then(Value::as_array);
+        errors.is_some_and(|errors| errors.iter().filter_map(Value::as_str).any(|said| said.contains(words)))
+    }
+}
+
+impl Wire {
+    pub(super) fn new(settings: &VaultSettings) -> Result<Wire, SettingsError> {
+        let (base, way) = read_address(&settings.address)?;
+        let namespace = settings.namespace.as_deref().map(|name| name.trim_matches('/').to_owned());
+        if namespace.as_ref().is_some_and(|name| name.is_empty() || HeaderValue::from_str(name).is_err()) {
+            return Err(SettingsError::Namespace);
+        }
+        let mut builder = reqwest::Client::builder()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(CONNECT_WITHIN)
+            .timeout(settings.timeout)
+            .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")));
+        if way == Way::ThisMachine {
+            builder = builder.no_proxy();
+        }
+        if let Some(pem) = &settings.ca_pem {
+            let found = reqwest::Certificate::from_pem_bundle(pem.as_bytes());
+            let found = found.map_err(|_| SettingsError::Authority)?;
+            if found.is_empty() {
+                return Err(SettingsError::Authority);
+            }
+            builder = builder.tls_certs_only(found);
+        }
+        let http = builder.build().map_err(|_| SettingsError::Client)?;
+        Ok(Wire { http, base, namespace })
+    }
+
+    /// The address, for people.
+    pub(super) fn address(&self) -> String {
+        self.base.as_str().trim_end_matches('/').to_owned()
+    }
+
+    pub(super) async fn get(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        token: &Redacted<String>,
+    ) -> Result<Answer, VaultError> {
+        let request = self.request(Method::GET, path).query(query);
+        self.send(self.with_token(request, token)?, path).await
+    }
+
+    /// Sends something; without a token where it is how to get one.
+    pub(super) async fn post(
+        &self,
+        path: &str,
+        body: &Value,
+        token: Option<&Redacted<String>>,
+    ) -> Result<Answer, VaultError> {
+        let request = self.request(Method::POST, path).json(body);
+        let request = match token {
+            Some(token) => self.with_token(request, token)?,
+            None => request,
+        };
+        self.send(request, path).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let request = self.http.request(method, self.url(path)).header("x-vault-request", "true");
+        match &self.namespace {
+            Some(namespace) => request.header("x-vault-namespace", namespace),
+            None => request,
+        }
+    }
+
+    fn url(&self, path: &str) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().push("v1").extend(path.split('/'));
+        }
+        url
+    }
+
+    fn with_token(
+        &self,
+        request: reqwest::RequestBuilder,
+        token: &Redacted<String>,
+    ) -> Result<reqwest::RequestBuilder, VaultError> {
+        let mut value = HeaderValue::from_str(token.expose()).map_err(|_| VaultError::TokenRefused)?;
+        value.set_sensitive(true);
+        Ok(request.header("x-vault-token", value))
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder, path: &str) -> Result<Answer, VaultError> {
+        let mut response = request.send().await.map_err(|error| self.unreached(&error))?;
+        let status = response.status().as_u16();
+        // As large as it may get from the beginning: growing would leave copies behind.
+        let length =
+            response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(8 * 1024);
+        let mut body = Zeroizing::new(Vec::with_capacity(length.min(MAX_BYTES)));
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.unreached(&error))? {
+            if body.len() + chunk.len() > MAX_BYTES {
+                return Err(VaultError::TooLarge { path: path.to_owned() });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer { status, body })
+    }
+
+    /// What a request that got no answer means.
+    fn unreached(&self, error: &reqwest::Error) -> VaultError {
+        let address = self.address();
+        let mut cause: &dyn std::error::Error = error;
+        let mut said = String::new();
+        while let Some(deeper) = cause.source() {
+            cause = deeper;
+            said.push_str(&cause.to_string().to_ascii_lowercase());
+        }
+        let reason = cause.to_string();
+        let is_tls = ["certificate", "tls", "handshake", "corrupt message", "invalidcontenttype"];
+        if error.is_timeout() {
+            VaultError::Timeout { address }
+        } else if is_tls.iter().any(|word| said.contains(word)) {
+            VaultError::Tls { address, reason }
+        } else {
+            VaultError::Unreachable { address, reason }
+        }
+    }
+
+    /// What an answer that is no success means.
+    pub(super) async fn fault(&self, answer: &Answer, path: &str) -> VaultError {
+        let path = path.to_owned();
+        match answer.status {
+            301..=308 | 429 | 472 | 473 | 500..=599 => self.ailment(answer.status, path).await,
+            _ if answer.says("namespace") => VaultError::Namespace {
+                namespace: self.namespace.clone().unwrap_or_else(|| "root".to_owned()),
+            },
+            401 | 403 => VaultError::Denied { path },
+            404 if answer.says("no handler for route") => VaultError::NoMount { path },
+            404 => VaultError::Missing { path },
+            status => VaultError::Answer { status, path },
+        }
+    }
+
+    /// Asks Vault how it is. It tells everyone, outside of namespaces.
+    async fn ailment(&self, status: u16, path: String) -> VaultError {
+        let address = self.address();
+        let request = self.http.get(self.url("sys/health"));
+        let health = match self.send(request, "sys/health").await {
+            Ok(health) => health.json().unwrap_or_default(),
+            Err(error) => return error,
+        };
+        let is = |key: &str| health.get(key).and_then(Value::as_bool);
+        match (is("initialized"), is("sealed"), is("standby"), status) {
+            (Some(false), ..) => VaultError::Uninitialised { address },
+            (_, Some(true), ..) => VaultError::Sealed { address },
+            (.., Some(true), _) => VaultError::Standby { address },
+            (.., 429) => VaultError::Busy { address },
+            _ => VaultError::Answer { status, path },
+        }
+    }
+}
+
+/// How far away Vault is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    ThisMachine,
+    Network,
+}
+
+fn read_address(text: &str) -> Result<(Url, Way), SettingsError> {
+    let url = Url::parse(text).map_err(|_| SettingsError::Address)?;
+    let is_bare = url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    let way = match url.host() {
+        Some(url::Host::Ipv4(ip)) if ip.is_loopback() => Way::ThisMachine,
+        Some(url::Host::Ipv6(ip)) if ip.is_loopback() => Way::ThisMachine,
+        Some(url::Host::Domain("localhost")) => Way::ThisMachine,
+        Some(_) => Way::Network,
+        None => return Err(SettingsError::Address),
+    };
+    match (url.scheme(), is_bare, way) {
+        ("https", true, _) | ("http", true, Way::ThisMachine) => Ok((url, way)),
+        ("http", true, Way::Network) => Err(SettingsError::Plain),
+        _ => Err(SettingsError::Address),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_never_crosses_the_network_for_all_to_see() {
+        for (text, expected) in [
+            ("https://vault.example.com", Ok(Way::Network)),
+            ("https://vault.example.com:8200/", Ok(Way::Network)),
+            ("http://127.0.0.1:8200", Ok(Way::ThisMachine)),
+            ("http://localhost:8200", Ok(Way::ThisMachine)),
+            ("http://[::1]:8200", Ok(Way::ThisMachine)),
+            ("http://vault.example.com", Err(SettingsError::Plain)),
+            ("http://localhost.example.com", Err(SettingsError::Plain)),
+            ("https://user:pass@vault.example.com", Err(SettingsError::Address)),
+            ("https://vault.example.com/?x", Err(SettingsError::Address)),
+            ("unix:///run/vault", Err(SettingsError::Address)),
+            ("vault.example.com", Err(SettingsError::Address)),
+        ] {
+            assert_eq!(read_address(text).map(|(_, way)| way), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! OpenBao, which speaks Vault's API: ready to use, or never set up.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Running, are_installed, find, free_port};
+
+/// The token that may do everything in a ready server.
+const ROOT: &str = "planted-root-token-5V";
+
+/// A running OpenBao.
+pub struct VaultServer {
+    directory: TempDir,
+    port: u16,
+    root: String,
+    key: String,
+    server: Option<Running>,
+}
+
+impl VaultServer {
+    /// Starts one that is ready, with KV version 2 at `secret/`. `None` if the program is missing, which is told.
+    pub fn start() -> Option<VaultServer> {
+        let mut vault = VaultServer::prepare()?;
+        let listen = format!("-dev-listen-address=127.0.0.1:{}", vault.port);
+        let root = format!("-dev-root-token-id={ROOT}");
+        vault.run(&["server", "-dev", "-dev-no-store-token", &listen, &root]);
+        ROOT.clone_into(&mut vault.root);
+        vault.wait_until("secret/config", 200);
+        Some(vault)
+    }
+
+    /// Starts one that was never set up. Its data lasts as long as it runs, sealed or not.
+    pub fn start_empty() -> Option<VaultServer> {
+        let mut vault = VaultServer::prepare()?;
+        let config = json!({
+            "storage": {"inmem": {}},
+            "listener": {"tcp": {"address": format!("127.0.0.1:{}", vault.port), "tls_disable": true}},
+            "api_addr": vault.url(),
+        });
+        let file = format!("{}/config.json", vault.directory.path().display());
+        fs::write(&file, config.to_string()).expect("a file");
+        vault.run(&["server", &format!("-config={file}")]);
+        vault.wait_until("sys/health", 501);
+        Some(vault)
+    }
+
+    fn prepare() -> Option<VaultServer> {
+        if !are_installed(&["bao"]) {
+            return None;
+        }
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (root, key) = (String::new(), String::new());
+        Some(VaultServer { directory, port: free_port(), root, key, server: None })
+    }
+
+    fn run(&mut self, arguments: &[&str]) {
+        let program = find("bao").expect("it was found before");
+        let mut command = Command::new(program);
+        command.args(arguments).env("HOME", self.directory.path());
+        self.server = Some(Running::start(&mut command));
+    }
+
+    fn wait_until(&mut self, path: &str, status: u16) {
+        let (port, root) = (self.port, self.root.clone());
+        let server = self.server.as_mut().expect("it was started");
+        server.wait_for(|| {
+            exchange(port, &root, "GET", path, &Value::Null).is_some_and(|(got, _)| got == status)
+        });
+    }
+
+    /// Sets up one that was started empty, and leaves it unsealed with KV version 2 at `secret/`.
+    pub fn set_up(&mut self) {
+        let made = self.ask("PUT", "sys/init", &json!({"secret_shares": 1, "secret_threshold": 1}));
+        made["root_token"].as_str().expect("a token").clone_into(&mut self.root);
+        made["keys"][0].as_str().expect("a key").clone_into(&mut self.key);
+        self.unseal();
+        self.ask("POST", "sys/mounts/secret", &json!({"type": "kv", "options": {"version": "2"}}));
+        self.wait_until("secret/config", 200);
+    }
+
+    /// Unseals one that was set up.
+    pub fn unseal(&mut self) {
+        self.ask("PUT", "sys/unseal", &json!({"key": self.key}));
+        self.wait_until("sys/health", 200);
+    }
+
+    /// Seals it.
+    pub fn seal(&self) {
+        self.ask("PUT", "sys/seal", &Value::Null);
+    }
+
+    /// Ends it, as if its machine were gone.
+    pub fn stop(&mut self) {
+        self.server = None;
+    }
+
+    /// Its address.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The token that may do everything.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// Asks as root. Panics unless it succeeds.
+    pub fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
+        let (status, answer) = exchange(self.port, &self.root, method, path, body)
+            .unwrap_or_else(|| panic!("no answer: {path}"));
+        assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
+        answer
+    }
+
+    /// Puts a new version of a secret below `secret/`.
+    pub fn put(&self, path: &str, fields: &Value) {
+        self.ask("POST", &format!("secret/data/{path}"), &json!({"data": fields}));
+    }
+
+    /// Makes a policy that lets read and list what is below a path of `secret/`.
+    pub fn let_read(&self, policy: &str, path: &str) {
+        let rules = format!(
+            "path \"secret/data/{path}/*\" {{ capabilities = [\"read\"] }}\n\
+             path \"secret/metadata/{path}/*\" {{ capabilities = [\"list\"] }}\n"
+        );
+        self.ask("PUT", &format!("sys/policies/acl/{policy}"), &json!({"policy": rules}));
+    }
+
+    /// Makes a token with a policy that lives an hour unless it is renewed.
+    pub fn token(&self, policy: &str) -> String {
+        let made = self.ask("POST", "auth/token/create", &json!({"policies": [policy], "ttl": "1h"}));
+        made["auth"]["client_token"].as_str().expect("a token").to_owned()
+    }
+
+    /// Takes a token back.
+    pub fn revoke(&self, token: &str) {
+        self.ask("POST", "auth/token/revoke", &json!({"token": token}));
+    }
+
+    /// Makes an AppRole with a policy, and returns its role id and a secret id.
+    pub fn app_role(&self, name: &str, policy: &str) -> (String, String) {
+        let methods = self.ask("GET", "sys/auth", &Value::Null);
+        if methods["data"].get("approle/").is_none() {
+            self.ask("POST", "sys/auth/approle", &json!({"type": "approle"}));
+        }
+        let role = format!("auth/approle/role/{name}");
+        self.ask("POST", &role, &json!({"token_policies": [policy], "token_ttl": "1h"}));
+        let id = self.ask("GET", &format!("{role}/role-id"), &Value::Null);
+        let secret = self.ask("POST", &format!("{role}/secret-id"), &json!({}));
+        let text = |value: &Value| value.as_str().expect("an id").to_owned();
+        (text(&id["data"]["role_id"]), text(&secret["data"]["secret_id"]))
+    }
+
+    /// Every token but root's: how they are and how long they live.
+    pub fn tokens(&self) -> Vec<Value> {
+        let list = self.ask("GET", "auth/token/accessors?list=true", &Value::Null);
+        let accessors = list["data"]["keys"].as_array().expect("a list").iter();
+        let looked = accessors.map(|accessor| {
+            self.ask("POST", "auth/token/lookup-accessor", &json!({"accessor": accessor}))["data"].clone()
+        });
+        looked.filter(|token| token["policies"] != json!(["root"])).collect()
+    }
+
+    /// Leaves a token only this long to live.
+    pub fn shorten(&self, accessor: &Value, life: &str) {
+        self.ask("POST", "auth/token/renew-accessor", &json!({"accessor": accessor, "increment": life}));
+    }
+}
+
+/// One request over a connection of its own. `None` if nobody answers.
+fn exchange(port: u16, token: &str, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    // In version 1.0 an answer comes in one piece and ends with its connection.
+    let request = format!(
+        "{method} /v1/{path} HTTP/1.0\r\nHost: 127.0.0.1\r\nX-Vault-Token: {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some((status, serde_json::from_str(body).unwrap_or_default()))
+}
