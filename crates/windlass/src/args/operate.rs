@@ -29,7 +29,7 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "WINDLASS_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
-    /// Where browsers reach it when a TLS proxy stands in front: https://windlass.example.com.
+    /// Where browsers reach it when a TLS proxy stands in front, such as `https://windlass.example.com`.
     #[arg(long, env = "WINDLASS_PUBLIC_URL", value_name = "URL", value_parser = read_public_url)]
     pub(crate) public_url: Option<String>,
 

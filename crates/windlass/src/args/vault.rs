@@ -9,7 +9,7 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Credentials in Vault or OpenBao")]
 pub(crate) struct VaultOptions {
-    /// Read credentials from the KV version 2 secrets engines of this Vault: https://vault.example.com:8200.
+    /// Read credentials from the KV version 2 secrets engines of this Vault, such as `https://vault.example.com:8200`.
     #[arg(long, env = "VAULT_ADDR", value_name = "URL", hide_env_values = true)]
     pub(crate) vault_addr: Option<String>,
 
