@@ -25,6 +25,8 @@ pub mod table;
 pub mod topology;
 mod words;
 
+pub use words::sentence;
+
 /// Something that can be shown.
 pub trait Html {
     /// The page.

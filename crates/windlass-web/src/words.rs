@@ -148,7 +148,7 @@ pub(crate) fn state(slug: impl AsRef<str>) -> String {
 }
 
 /// A message as the beginning of a sentence. A name that it begins with stays as it is.
-pub(crate) fn sentence(message: &str) -> String {
+pub fn sentence(message: &str) -> String {
     let first = message.split_whitespace().next().unwrap_or_default();
     if first.contains(['.', ':', '/', '`']) {
         return message.to_owned();

@@ -1,8 +1,9 @@
 //! Edited files → a unified diff that `git apply` takes.
 
-use similar::TextDiff;
+use similar::{DiffTag, TextDiff};
 
 use super::Edited;
+use crate::secret::mask_excerpt;
 
 /// Lines shown around each change, as git shows them.
 const CONTEXT: usize = 3;
@@ -12,17 +13,56 @@ pub fn patch(edited: &[Edited]) -> String {
     edited.iter().map(file_patch).collect()
 }
 
+/// Context that would show a secret is left out, as far as that helps; a changed line shows it as `*`.
 fn file_patch(edited: &Edited) -> String {
-    // Only line feeds end lines for git; a carriage return is part of its line.
-    let lines = |text: &str| -> Vec<String> { text.split_inclusive('\n').map(str::to_owned).collect() };
+    let radius = (1..=CONTEXT).rev().find(|radius| !hides_context(edited, *radius)).unwrap_or(0);
+    written(edited, radius)
+}
+
+/// Only line feeds end lines for git; a carriage return is part of its line.
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn hides_context(edited: &Edited, radius: usize) -> bool {
     let (before, after) = (lines(&edited.before), lines(&edited.after));
-    let before: Vec<&str> = before.iter().map(String::as_str).collect();
-    let after: Vec<&str> = after.iter().map(String::as_str).collect();
-    let mut config = TextDiff::configure();
-    config.newline_terminated(true);
-    let diff = config.diff_slices(&before, &after);
+    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&before, &after);
+    let groups = diff.grouped_ops(radius);
+    let context = groups.iter().flatten().filter(|op| op.tag() == DiffTag::Equal);
+    context.flat_map(|op| op.old_range()).any(|line| masked(&before, line) != before[line])
+}
+
+fn written(edited: &Edited, radius: usize) -> String {
+    let (before, after) = (lines(&edited.before), lines(&edited.after));
+    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&before, &after);
     let (from, to) = (path_text("a/", &edited.path), path_text("b/", &edited.path));
-    diff.unified_diff().context_radius(CONTEXT).header(&from, &to).to_string()
+    let mut text = String::new();
+    for hunk in diff.unified_diff().context_radius(radius).iter_hunks() {
+        if text.is_empty() {
+            text = format!("--- {from}\n+++ {to}\n");
+        }
+        text.push_str(&format!("{}\n", hunk.header()));
+        for change in hunk.iter_changes() {
+            let shown = match (change.old_index(), change.new_index()) {
+                (Some(line), _) => masked(&before, line),
+                (None, Some(line)) => masked(&after, line),
+                (None, None) => String::new(),
+            };
+            text.push_str(&format!("{}{shown}", change.tag()));
+            if change.missing_newline() {
+                text.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    }
+    text
+}
+
+/// A line as it may be shown.
+fn masked(lines: &[&str], line: usize) -> String {
+    let above: String = lines[..line].concat();
+    let (shown, end) = lines[line].strip_suffix('\n').map_or((lines[line], ""), |shown| (shown, "\n"));
+    let text = format!("{above}{shown}");
+    mask_excerpt(&text, above.len()..text.len()) + end
 }
 
 /// A path as git writes it: quoted where it would be read as something else.
@@ -67,6 +107,17 @@ mod tests {
         let no_line_end = "\\ No newline at end of file";
         let head = "--- \"a/a\\012\\\"b\"\n+++ \"b/a\\012\\\"b\"\n@@ -1 +1 @@\n";
         assert_eq!(text, format!("{head}-x\n{no_line_end}\n+y\n{no_line_end}\n"));
+    }
+
+    #[test]
+    fn a_secret_that_stands_in_git_is_neither_context_nor_shown_in_a_changed_line() {
+        let before =
+            "nodes:\n  n:\n    db_password: planted\n    region: eu\n    size: 1\n    a: 1\n    b: 1\n";
+        let text = patch(&[edited("f", before, &before.replace("size: 1", "size: 2"))]);
+        assert!(!text.contains("planted") && text.contains("     region: eu\n-    size: 1\n"), "{text}");
+        let before = "nodes:\n  - {hostname: n, db_password: planted, size: 1}\n";
+        let text = patch(&[edited("f", before, &before.replace("size: 1", "size: 2"))]);
+        assert!(!text.contains("planted") && text.contains("size: 2"), "{text}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use windlass_store::{PlanPlace, Proposal, Reading};
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::approvals::{Approvals, Choices, Search, group};
 
+use super::address::{address, word};
 use super::form::Form;
 use super::visit::{Visit, local};
 use super::{answer, frame};
@@ -37,14 +38,13 @@ pub(super) struct ListQuery {
 
 impl ListQuery {
     fn search(&self) -> Search {
-        let text = |field: &Option<String>| field.as_deref().unwrap_or_default().trim().to_owned();
         Search {
-            q: text(&self.q),
-            kind: text(&self.kind),
-            change: text(&self.change),
-            repository: text(&self.repository),
-            run: text(&self.run),
-            status: text(&self.status),
+            q: word(&self.q),
+            kind: word(&self.kind),
+            change: word(&self.change),
+            repository: word(&self.repository),
+            run: word(&self.run),
+            status: word(&self.status),
         }
     }
 
@@ -52,8 +52,7 @@ impl ListQuery {
     fn address(&self, cursor: &str) -> String {
         let search = self.search();
         let limit = self.limit.map(|limit| limit.to_string()).unwrap_or_default();
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        for (name, value) in [
+        let words = [
             ("q", search.q.as_str()),
             ("kind", &search.kind),
             ("change", &search.change),
@@ -62,12 +61,8 @@ impl ListQuery {
             ("status", &search.status),
             ("limit", &limit),
             ("cursor", cursor),
-        ] {
-            if !value.is_empty() {
-                query.append_pair(name, value);
-            }
-        }
-        format!("/app/approvals?{}", query.finish())
+        ];
+        address("/app/approvals", &words)
     }
 }
 

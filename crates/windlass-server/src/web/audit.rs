@@ -6,6 +6,7 @@ use windlass_api::types::AuditVerdict;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::audit::Audit;
 
+use super::address::{address, word};
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
@@ -26,20 +27,17 @@ pub(super) async fn show(
     visit: Visit,
     Query(query): Query<ListQuery>,
 ) -> Answer {
-    let target = query.target.as_deref().unwrap_or_default().trim().to_owned();
+    let target = word(&query.target);
     let page = PageQuery { limit: None, cursor: query.cursor };
     let mut reading = server.store().read().await?;
     let wanted = (!target.is_empty()).then_some(target.as_str());
     let found = load_page(&mut reading, &who, wanted, &page).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Audit).await?;
     drop(reading);
-    let next = found.meta.next_cursor.map(|cursor| {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        if !target.is_empty() {
-            query.append_pair("target", &target);
-        }
-        format!("/app/audit?{}", query.append_pair("cursor", &cursor).finish())
-    });
+    let next = found
+        .meta
+        .next_cursor
+        .map(|cursor| address("/app/audit", &[("target", &target), ("cursor", &cursor)]));
     answer::page(&server, &visit, &Audit { frame, entries: found.audit, target, next })
 }
 

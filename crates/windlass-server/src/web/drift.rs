@@ -10,7 +10,9 @@ use windlass_store::{Reading, Repository};
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::adopt::{Adopt, Made};
 use windlass_web::pages::drift::{Difference, Drift, Sort};
+use windlass_web::sentence;
 
+use super::address::address;
 use super::form::Form;
 use super::visit::{Visit, local};
 use super::{answer, frame};
@@ -88,7 +90,7 @@ pub(super) async fn show(
     let differences = load(&mut reading, &who, &compared, &spots).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Drift).await?;
     drop(reading);
-    let next = meta.next_cursor.map(|cursor| address(sort, &repository, &cursor));
+    let next = meta.next_cursor.map(|cursor| here(sort, &repository, &cursor));
     let here = visit.here.clone();
     let page = Drift { frame, sort, counts, repositories: names, repository, differences, next, here };
     answer::page(&server, &visit, &page)
@@ -130,14 +132,8 @@ fn read_spot(text: &str) -> Option<(String, ResourceKey)> {
     Some((read_id(id)?, ResourceKey::new(Kind::from_word(kind)?, name)))
 }
 
-fn address(sort: Sort, repository: &str, cursor: &str) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    for (name, value) in [("show", sort.slug()), ("repository", repository), ("cursor", cursor)] {
-        if !value.is_empty() {
-            query.append_pair(name, value);
-        }
-    }
-    format!("/app/drift?{}", query.finish())
+fn here(sort: Sort, repository: &str, cursor: &str) -> String {
+    address("/app/drift", &[("show", sort.slug()), ("repository", repository), ("cursor", cursor)])
 }
 
 /// Everything about the differences of one page.
@@ -197,11 +193,6 @@ pub(super) async fn revert(
 ) -> Answer {
     let done = revert_one(&server, &who, &id, &target(&form)).await;
     told(&server, &visit, &form, done.map(|reverted| sentence(&reverted.message)))
-}
-
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 pub(super) async fn accept(

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use windlass_web::frame::Place;
 use windlass_web::pages::events::{EventSearch, Events, Named, Part};
 
+use super::address::{address, word};
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
@@ -22,14 +23,13 @@ pub(super) struct ListQuery {
 }
 
 fn search_of(choice: &EventChoice) -> EventSearch {
-    let text = |field: &Option<String>| field.as_deref().unwrap_or_default().trim().to_owned();
     EventSearch {
-        q: text(&choice.q),
-        kind: text(&choice.kind),
-        severity: text(&choice.severity),
-        repository: text(&choice.repository),
-        resource: text(&choice.resource),
-        run: text(&choice.run),
+        q: word(&choice.q),
+        kind: word(&choice.kind),
+        severity: word(&choice.severity),
+        repository: word(&choice.repository),
+        resource: word(&choice.resource),
+        run: word(&choice.run),
     }
 }
 
@@ -46,9 +46,8 @@ fn choice_of(search: &EventSearch) -> EventChoice {
     }
 }
 
-fn address(search: &EventSearch, cursor: &str) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    for (name, value) in [
+fn here(search: &EventSearch, cursor: &str) -> String {
+    let words = [
         ("q", search.q.as_str()),
         ("kind", &search.kind),
         ("severity", &search.severity),
@@ -56,15 +55,8 @@ fn address(search: &EventSearch, cursor: &str) -> String {
         ("resource", &search.resource),
         ("run", &search.run),
         ("cursor", cursor),
-    ] {
-        if !value.is_empty() {
-            query.append_pair(name, value);
-        }
-    }
-    match query.finish() {
-        words if words.is_empty() => "/app/events".to_owned(),
-        words => format!("/app/events?{words}"),
-    }
+    ];
+    address("/app/events", &words)
 }
 
 pub(super) async fn show(
@@ -86,8 +78,8 @@ pub(super) async fn show(
         repositories: known.into_iter().map(|known| Named { id: known.id, name: known.name }).collect(),
         events: found.fleet_events,
         part,
-        newest: address(&search, ""),
-        next: found.meta.next_cursor.map(|cursor| address(&search, &cursor)),
+        newest: here(&search, ""),
+        next: found.meta.next_cursor.map(|cursor| here(&search, &cursor)),
         search,
     };
     answer::page(&server, &visit, &page)

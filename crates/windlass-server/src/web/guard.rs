@@ -11,6 +11,7 @@ use windlass_api::endpoint::Access;
 use windlass_web::pages::entrance::Bounce;
 use windlass_web::table::{Entry, Page, pages};
 
+use super::address::address;
 use super::answer::{Look, go, html, set_cookie};
 use super::cookies::Cookie;
 use super::form::Form;
@@ -134,9 +135,7 @@ fn to_the_entrance(server: &Server, entry: &Entry, headers: &HeaderMap, visit: &
         return html(StatusCode::OK, &Bounce { to: visit.here.clone() });
     }
     let next = if is_form { "/app" } else { visit.here.as_str() };
-    let query: String =
-        url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
-    let mut response = go(&format!("/app/sign-in?{query}"));
+    let mut response = go(&address("/app/sign-in", &[("next", next)]));
     if visit.authorization.is_some() {
         set_cookie(&mut response, Cookie::Session.set("", 0, server));
     }

@@ -8,9 +8,11 @@
 //! [`answer::page`] sends it. A form's fields come as [`form::Form`], already checked; a form ends in
 //! [`answer::go`], with a notice for the page it leads to.
 
+mod address;
 mod answer;
 mod approvals;
 mod audit;
+mod came;
 mod cookies;
 mod drift;
 mod edit;

@@ -8,8 +8,8 @@ use windlass_core::redacted::Redacted;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::settings::{Once, People};
 
+use super::came::{self, Came};
 use super::form::Form;
-use super::repository::is_mendable;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
@@ -93,26 +93,14 @@ async fn finish(server: &Server, who: &Identity, visit: &Visit, made: UserCreate
     match made.one_time_password {
         Some(password) => {
             let once = Once { of: made.user.email, secret: Redacted::new(password) };
-            page(server, who, visit, &Form::default(), Came::Once(once)).await
+            page(server, who, visit, &Form::default(), Came::Shown(once)).await
         }
         None => answer::go_saying(server, visit, HERE, &Notice::new(Tone::Good, told)),
     }
 }
 
-/// What came of a form.
-enum Came {
-    Nothing,
-    Once(Once),
-    Error(HttpError),
-}
-
-async fn page(server: &Server, who: &Identity, visit: &Visit, form: &Form, came: Came) -> Answer {
-    let (once, error) = match came {
-        Came::Nothing => (None, None),
-        Came::Once(once) => (Some(once), None),
-        Came::Error(error) if is_mendable(&error) => (None, Some(error)),
-        Came::Error(error) => return Err(error),
-    };
+async fn page(server: &Server, who: &Identity, visit: &Visit, form: &Form, came: Came<Once>) -> Answer {
+    let (once, error) = came.parted()?;
     let mut reading = server.store().read().await?;
     let people = users::load_all(&mut reading, who).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
@@ -120,8 +108,5 @@ async fn page(server: &Server, who: &Identity, visit: &Visit, form: &Form, came:
     let status = error.as_ref().map_or(StatusCode::OK, HttpError::status);
     let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
     let page = People { frame, people, email, name, error: error.map(HttpError::into_body), once };
-    match status {
-        StatusCode::OK => answer::page(server, visit, &page),
-        status => Ok(answer::html(status, &page)),
-    }
+    came::page(server, visit, status, &page)
 }

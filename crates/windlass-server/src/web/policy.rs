@@ -8,9 +8,9 @@ use windlass_core::yaml;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::settings::Policy;
 
+use super::came::is_mendable;
 use super::edit::problem;
 use super::form::Form;
-use super::repository::is_mendable;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;

@@ -11,7 +11,6 @@ use super::form::Form;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::error::HttpError;
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, IfMatch};
 use crate::http::{repositories, runs};
@@ -117,9 +116,4 @@ pub(super) async fn remove(
 /// Where a repository's page is.
 pub(super) fn address(id: &str) -> String {
     format!("/app/repositories/{id}")
-}
-
-/// Whether an error is the sender's to mend, so that the form is shown again with it.
-pub(super) fn is_mendable(error: &HttpError) -> bool {
-    error.status().is_client_error() && error.status() != axum::http::StatusCode::NOT_FOUND
 }

@@ -7,8 +7,9 @@ use windlass_core::secret::is_private_key;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::repository_form::{Filled, RepositoryForm};
 
+use super::came::{self, Came};
 use super::form::Form;
-use super::repository::{address, is_mendable};
+use super::repository::address;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
@@ -48,7 +49,7 @@ pub(super) async fn probe(State(server): State<Server>, who: Identity, visit: Vi
         Ok(fields) => repositories::examine_new(&server, &who, fields).await,
         Err(error) => Err(error),
     };
-    let came = tested.map_or_else(Came::Error, Came::Test);
+    let came = tested.map_or_else(Came::Error, Came::Shown);
     again(&server, &who, &visit, None, filled, came).await
 }
 
@@ -170,35 +171,20 @@ fn leave_out_secrets(filled: &mut Filled) {
     }
 }
 
-/// What came of the form before.
-enum Came {
-    Nothing,
-    Test(RepositoryTest),
-    Error(HttpError),
-}
-
 async fn again(
     server: &Server,
     who: &Identity,
     visit: &Visit,
     existing: Option<RepositoryInfo>,
     mut filled: Filled,
-    came: Came,
+    came: Came<RepositoryTest>,
 ) -> Answer {
     leave_out_secrets(&mut filled);
-    let (test, error) = match came {
-        Came::Nothing => (None, None),
-        Came::Test(test) => (Some(test), None),
-        Came::Error(error) if is_mendable(&error) => (None, Some(error.into_body())),
-        Came::Error(error) => return Err(error),
-    };
+    let (test, error) = came.parted()?;
     let mut reading = server.store().read().await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
     drop(reading);
-    let is_wrong = error.is_some();
-    let page = RepositoryForm { frame, existing, filled, error, test };
-    match is_wrong {
-        true => Ok(answer::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
-        false => answer::page(server, visit, &page),
-    }
+    let status = error.as_ref().map_or(StatusCode::OK, |_| StatusCode::UNPROCESSABLE_ENTITY);
+    let page = RepositoryForm { frame, existing, filled, error: error.map(HttpError::into_body), test };
+    came::page(server, visit, status, &page)
 }

@@ -10,6 +10,7 @@ use windlass_store::{Reading, ResourceFilter};
 use windlass_web::frame::Place;
 use windlass_web::pages::resources::{Listed, Resources, Search};
 
+use super::address::address;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
@@ -74,7 +75,7 @@ async fn show(
     let repositories = repository_names(&mut reading, &who.account_id).await?.into_values().collect();
     let frame = frame::load(server, &mut reading, who, visit, Place::Resources).await?;
     drop(reading);
-    let next = found.meta.next_cursor.map(|cursor| address(kind, &search, &cursor));
+    let next = found.meta.next_cursor.map(|cursor| here(kind, &search, &cursor));
     let page = Resources { frame, kind, search, counts, repositories, resources, next };
     answer::page(server, visit, &page)
 }
@@ -91,15 +92,10 @@ async fn counts(
 }
 
 /// The address of this list from a cursor on.
-fn address(kind: Option<Kind>, search: &Search, cursor: &str) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    for (name, value) in [("q", search.q.as_str()), ("repository", &search.repository), ("cursor", cursor)] {
-        if !value.is_empty() {
-            query.append_pair(name, value);
-        }
-    }
-    let path = kind.map_or_else(String::new, |kind| format!("/{}", kind.plural()));
-    format!("/app/resources{path}?{}", query.finish())
+fn here(kind: Option<Kind>, search: &Search, cursor: &str) -> String {
+    let path =
+        kind.map_or_else(|| "/app/resources".to_owned(), |kind| format!("/app/resources/{}", kind.plural()));
+    address(&path, &[("q", &search.q), ("repository", &search.repository), ("cursor", cursor)])
 }
 
 /// Rows with what is to be known beside each: only these are looked at.

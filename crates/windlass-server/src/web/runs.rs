@@ -6,6 +6,7 @@ use windlass_web::frame::Place;
 use windlass_web::pages::run::{Run, Show};
 use windlass_web::pages::runs::Runs;
 
+use super::address::address;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
@@ -46,13 +47,10 @@ pub(super) async fn list(
     let found = runs::load_page(&mut reading, &who, id, &page).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Runs).await?;
     drop(reading);
-    let next = found.meta.next_cursor.map(|cursor| {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        if let Some(id) = id {
-            query.append_pair("repository", id);
-        }
-        format!("/app/runs?{}", query.append_pair("cursor", &cursor).finish())
-    });
+    let next = found
+        .meta
+        .next_cursor
+        .map(|cursor| address("/app/runs", &[("repository", id.unwrap_or_default()), ("cursor", &cursor)]));
     let repository = repository.as_ref().map(|repository| repository.name.clone());
     answer::page(&server, &visit, &Runs { frame, runs: found.sync_runs, repository, next })
 }
@@ -70,12 +68,9 @@ pub(super) async fn show(
     let part = runs::load_part(&mut reading, &who, &id, show.statuses(), &page).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Runs).await?;
     drop(reading);
+    let shown = if show == Show::All { "" } else { show.slug() };
     let next = part.meta.next_cursor.map(|cursor| {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        if show != Show::All {
-            query.append_pair("show", show.slug());
-        }
-        format!("/app/runs/{}?{}", part.run.id, query.append_pair("cursor", &cursor).finish())
+        address(&format!("/app/runs/{}", part.run.id), &[("show", shown), ("cursor", &cursor)])
     });
     let decided_at = part.decided_at.map(|at| at.to_string());
     let page = Run { frame, run: part.run, tally: part.tally, decided_at, show, next };

@@ -8,8 +8,8 @@ use windlass_core::redacted::Redacted;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::settings::{Once, Tokens};
 
+use super::came::{self, Came};
 use super::form::Form;
-use super::repository::is_mendable;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
@@ -50,7 +50,7 @@ pub(super) async fn make(State(server): State<Server>, who: Identity, visit: Vis
         // The secret is shown by the very answer that made it and kept nowhere.
         Ok(made) => {
             let once = Once { of: made.token.name, secret: Redacted::new(made.secret) };
-            page(&server, &who, &visit, Filled::default(), Came::Once(once)).await
+            page(&server, &who, &visit, Filled::default(), Came::Shown(once)).await
         }
         Err(error) => page(&server, &who, &visit, filled, Came::Error(error)).await,
     }
@@ -87,20 +87,8 @@ pub(super) async fn revoke(
     answer::go_saying(&server, &visit, "/app/settings/tokens", &notice)
 }
 
-/// What came of a form.
-enum Came {
-    Nothing,
-    Once(Once),
-    Error(HttpError),
-}
-
-async fn page(server: &Server, who: &Identity, visit: &Visit, filled: Filled, came: Came) -> Answer {
-    let (once, error) = match came {
-        Came::Nothing => (None, None),
-        Came::Once(once) => (Some(once), None),
-        Came::Error(error) if is_mendable(&error) => (None, Some(error)),
-        Came::Error(error) => return Err(error),
-    };
+async fn page(server: &Server, who: &Identity, visit: &Visit, filled: Filled, came: Came<Once>) -> Answer {
+    let (once, error) = came.parted()?;
     let mut reading = server.store().read().await?;
     let tokens = tokens::load_all(&mut reading, who).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
@@ -109,8 +97,5 @@ async fn page(server: &Server, who: &Identity, visit: &Visit, filled: Filled, ca
     let Filled { name, days, ticked } = filled;
     let error = error.map(HttpError::into_body);
     let page = Tokens { frame, tokens, name, days, ticked, error, once };
-    match status {
-        StatusCode::OK => answer::page(server, visit, &page),
-        status => Ok(answer::html(status, &page)),
-    }
+    came::page(server, visit, status, &page)
 }

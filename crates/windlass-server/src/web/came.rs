@@ -1,0 +1,45 @@
+//! What came of a form, when its page is shown once more.
+
+use axum::http::StatusCode;
+use windlass_web::Html;
+
+use super::answer;
+use super::visit::Visit;
+use crate::http::error::HttpError;
+use crate::http::request::Answer;
+use crate::server::Server;
+
+/// What the page shows beside itself.
+pub(super) enum Came<T> {
+    /// Nothing: it was only asked for.
+    Nothing,
+    /// Something to show this once.
+    Shown(T),
+    /// An error.
+    Error(HttpError),
+}
+
+impl<T> Came<T> {
+    /// What to show, and what to mend. An error that the sender cannot mend is a page of its own.
+    pub(super) fn parted(self) -> Result<(Option<T>, Option<HttpError>), HttpError> {
+        match self {
+            Came::Nothing => Ok((None, None)),
+            Came::Shown(shown) => Ok((Some(shown), None)),
+            Came::Error(error) if is_mendable(&error) => Ok((None, Some(error))),
+            Came::Error(error) => Err(error),
+        }
+    }
+}
+
+/// Whether an error is the sender's to mend, so that the form is shown again with it.
+pub(super) fn is_mendable(error: &HttpError) -> bool {
+    error.status().is_client_error() && error.status() != StatusCode::NOT_FOUND
+}
+
+/// The page, with the status of what there is to mend in it.
+pub(super) fn page(server: &Server, visit: &Visit, status: StatusCode, page: &impl Html) -> Answer {
+    match status {
+        StatusCode::OK => answer::page(server, visit, page),
+        status => Ok(answer::html(status, page)),
+    }
+}
