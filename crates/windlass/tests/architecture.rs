@@ -16,12 +16,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-source", &["windlass-core"]),
     ("windlass-api", &["windlass-core"]),
     ("windlass-secrets", &["windlass-core"]),
+    ("windlass-forge", &["windlass-core"]),
     ("windlass-store", &["windlass-core"]),
     (
         "windlass-server",
         &[
             "windlass-api",
             "windlass-core",
+            "windlass-forge",
             "windlass-secrets",
             "windlass-source",
             "windlass-store",

@@ -32,7 +32,7 @@ pub(super) async fn load(
         pending,
         halted: accounts::info(&account).halted,
         notice: visit.notice.clone(),
-        seen: reading.last_event(&who.account_id).await?,
+        seen: visit.seen,
         now: now(),
     })
 }

@@ -88,6 +88,7 @@ impl Asking {
             binding: Cookie::Visit.read(headers, server).unwrap_or_default().to_owned(),
             notice: None,
             authorization: asked.authorization.clone(),
+            seen: 0,
             here: here_of(request.uri()),
             address: asked.address.clone(),
             request_id,
@@ -119,6 +120,7 @@ async fn check(server: &Server, entry: &Entry, asking: Asking) -> Result<Checked
         }
         return Err(error);
     }
+    visit.seen = server.store().read().await?.last_event(&identity.account_id).await?;
     visit.binding = identity.session_id.clone().unwrap_or_default();
     visit.notice =
         Cookie::Notice.read(&headers, server).and_then(|value| read_notice(server, &visit.binding, value));

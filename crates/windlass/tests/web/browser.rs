@@ -106,6 +106,11 @@ pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
         .join("&")
 }
 
+/// The last event a page knows of.
+pub(crate) fn seen(page: &str) -> &str {
+    page.split("data-seen=\"").nth(1).unwrap().split('"').next().unwrap()
+}
+
 /// The value of the first field of this name.
 pub(crate) fn field(page: &str, name: &str) -> String {
     let at = page.find(&format!("name=\"{name}\" value=\"")).unwrap_or_else(|| panic!("no {name} in {page}"));

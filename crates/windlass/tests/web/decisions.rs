@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
 
-use crate::browser::{Browser, button, field, fields};
+use crate::browser::{Browser, button, field, fields, seen};
 use crate::harness::{FLEET, Installation, Person, fleet};
 
 /// A fleet that was synced and waits for approval.
@@ -225,4 +225,28 @@ async fn a_long_list_comes_in_pages_that_together_are_the_list() {
     assert_eq!((ids.len(), whole.len()), (total, total));
     let unique: std::collections::BTreeSet<&&str> = ids.iter().collect();
     assert_eq!(unique.len(), total, "none comes twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_was_overtaken_while_it_was_made_hears_of_it() {
+    let installation = Installation::start().await;
+    let (admin, run) = waiting(&installation).await;
+    let mut browser = Browser::of(&installation, &admin);
+    for name in ["web", "base"] {
+        let id = proposal(&run, "module", name);
+        let here = format!("/app/proposals/{id}");
+        let path = format!("/api/v1/system/proposals/{id}/approve");
+        installation.tell(&admin.token, "POST", &path, &json!({})).await.expect(200);
+        let mut known = Vec::new();
+        while shown(&installation, &admin, id).await["status"] != "applied" {
+            let page = browser.page(&here).await;
+            if !page.contains("Applied") {
+                known.push(seen(&page).parse::<i64>().unwrap());
+            }
+        }
+        let events =
+            format!("/api/v1/system/fleet_events?resource=module/{name}&kind=gitops.proposal_applied");
+        let applied = installation.get(&admin, &events).await["fleet_events"][0]["seq"].as_i64().unwrap();
+        assert!(known.iter().all(|seen| *seen < applied), "{known:?} and applied at {applied}");
+    }
 }

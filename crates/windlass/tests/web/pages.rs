@@ -3,7 +3,7 @@
 use windlass_api::endpoint::Method;
 use windlass_web::table::{Page, pages};
 
-use crate::browser::Browser;
+use crate::browser::{Browser, seen};
 use crate::harness::{FLEET, Installation, fleet};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -134,10 +134,10 @@ async fn a_page_hears_what_happens_with_its_session_and_not_without() {
     let mut browser = Browser::of(&installation, &admin);
     assert_eq!(Browser::new(&installation).get("/app/live").await.status, 401);
     let page = browser.page("/app").await;
-    let seen = page.split("data-seen=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let work = fleet(FLEET);
     installation.register(&admin, "fleet", &work).await;
-    let mut stream = browser.request("GET", &format!("/app/live?after={seen}")).send().await.unwrap();
+    let mut stream =
+        browser.request("GET", &format!("/app/live?after={}", seen(&page))).send().await.unwrap();
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     let mut heard = String::new();
     while !heard.contains("data: gitops.repository_registered") {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::browser::Browser;
+use crate::browser::{Browser, seen};
 use crate::harness::{FLEET, Installation, fleet};
 
 /// The proposals a page links to.
@@ -95,8 +95,8 @@ async fn an_open_page_hears_of_every_stage() {
     let mut browser = Browser::of(&installation, &admin);
     let here = format!("/app/repositories/{id}");
     let page = browser.page(&here).await;
-    let seen = page.split("data-seen=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-    let mut stream = browser.request("GET", &format!("/app/live?after={seen}")).send().await.unwrap();
+    let mut stream =
+        browser.request("GET", &format!("/app/live?after={}", seen(&page))).send().await.unwrap();
     browser.submit(&page, &format!("{here}/sync"), &[("back", &here)]).await;
     let mut heard = String::new();
     while !heard.contains("data: gitops.sync_succeeded") {

@@ -1,0 +1,1 @@
+//! What we ask of forges: repositories, commit statuses, comments on pull requests.

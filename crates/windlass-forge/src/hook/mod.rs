@@ -1,0 +1,1 @@
+//! What a webhook says, believed only after its signature was checked.
