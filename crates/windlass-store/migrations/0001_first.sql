@@ -152,6 +152,7 @@ CREATE TABLE sync_runs (
     commit_author TEXT,
     commit_email TEXT,
     commit_subject TEXT,
+    commit_message TEXT,
     movement TEXT,
     diff TEXT NOT NULL,
     diff_count BIGINT NOT NULL,

@@ -102,6 +102,8 @@ pub struct Run {
     pub commit_email: Option<String>,
     /// The first line of its message.
     pub commit_subject: Option<String>,
+    /// The whole message; lists leave it out.
+    pub commit_message: Option<String>,
     /// How the branch moved: first, unchanged, fast_forward, rewritten.
     pub movement: Option<String>,
     /// What differs, by kind and change.
@@ -141,13 +143,13 @@ pub struct RunError {
 
 const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                        confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
-                       commit_subject, movement, diff, diff_count, remaining, skipped, problems, error_code, \
+                       commit_subject, commit_message, movement, diff, diff_count, remaining, skipped, problems, error_code, \
                        error_message, error_help, drift_after_apply, created_at, started_at, completed_at, applied_at";
 
 /// The same without what was found, which can be long; how many were not offered is still told.
 const HEAD: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                     confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
-                    commit_subject, movement, '{}', diff_count, remaining, skipped, '[]', error_code, \
+                    commit_subject, NULL, movement, '{}', diff_count, remaining, skipped, '[]', error_code, \
                     error_message, error_help, NULL, created_at, started_at, completed_at, applied_at";
 
 fn read_run(row: &mut Row) -> Result<Run, StoreError> {
@@ -166,6 +168,7 @@ fn read_run(row: &mut Row) -> Result<Run, StoreError> {
         commit_author: row.optional_text()?,
         commit_email: row.optional_text()?,
         commit_subject: row.optional_text()?,
+        commit_message: row.optional_text()?,
         movement: row.optional_text()?,
         diff: row.json()?,
         diff_count: row.count()?,
@@ -208,6 +211,7 @@ impl Run {
             commit_author: None,
             commit_email: None,
             commit_subject: None,
+            commit_message: None,
             movement: None,
             diff: Json::Object(serde_json::Map::new()),
             diff_count: 0,
@@ -331,7 +335,7 @@ impl Writing {
         let sql = "UPDATE sync_runs SET status = $2, stage = 'finished', commit_sha = $3, commit_author = $4, \
                    commit_email = $5, commit_subject = $6, movement = $7, diff = $8, diff_count = $9, remaining = $10, \
                    skipped = $11, problems = $12, error_code = $13, error_message = $14, error_help = $15, \
-                   completed_at = $16 WHERE id = $1 AND status = 'in_progress'";
+                   completed_at = $16, commit_message = $17 WHERE id = $1 AND status = 'in_progress'";
         let error = run.error.as_ref();
         let values = values![
             &run.id,
@@ -349,7 +353,8 @@ impl Writing {
             error.map(|error| error.code.as_str()),
             error.map(|error| error.message.as_str()),
             error.map(|error| error.help.as_str()),
-            run.completed_at
+            run.completed_at,
+            &run.commit_message
         ];
         Ok(self.connection.execute(sql, values).await? == 1)
     }

@@ -227,6 +227,12 @@ pub(crate) fn kind_icon(kind: &str) -> &'static str {
     }
 }
 
+/// What a commit's message says below its first line.
+pub(crate) fn body(message: &Option<String>) -> Option<&str> {
+    let (_, rest) = message.as_deref()?.trim_start().split_once('\n')?;
+    Some(rest.trim()).filter(|rest| !rest.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

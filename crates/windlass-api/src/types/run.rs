@@ -38,6 +38,9 @@ pub struct RunInfo {
     pub commit_author: Option<String>,
     /// The first line of its message.
     pub commit_subject: Option<String>,
+    /// The whole message. Lists leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_message: Option<String>,
     /// How the branch moved: `first`, `unchanged`, `fast_forward` or `rewritten`.
     pub movement: Option<String>,
     /// What differs: kind → add, update, delete → names; SD-WAN kinds under `sdwan`.

@@ -262,6 +262,7 @@ fn tell_run(run: Run, proposals: &[Proposal], pending: usize, detail: Detail) ->
         commit_sha: run.commit_sha,
         commit_author: run.commit_author,
         commit_subject: run.commit_subject,
+        commit_message: run.commit_message,
         movement: run.movement,
         diff: if detail == Detail::Whole { run.diff } else { Value::Null },
         diff_count: run.diff_count,

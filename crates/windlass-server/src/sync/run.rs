@@ -183,6 +183,7 @@ async fn stored(server: &Server, run: &mut Run, repository: &Repository) -> Resu
             run.commit_author = good.commit_author;
             run.commit_email = good.commit_email;
             run.commit_subject = good.commit_subject;
+            run.commit_message = good.commit_message;
         }
     }
     Ok(Gathered::Known(Known::Stored))
@@ -244,6 +245,7 @@ fn note_commit(run: &mut Run, brought: &Brought) {
     run.commit_author = Some(brought.commit.author_name.clone());
     run.commit_email = Some(brought.commit.author_email.clone());
     run.commit_subject = Some(brought.commit.subject.clone());
+    run.commit_message = Some(brought.commit.message.clone());
     let movement = match brought.fetched.movement {
         Movement::First => "first",
         Movement::Unchanged => "unchanged",

@@ -120,11 +120,20 @@ pub(crate) struct Choice {
     pub(crate) is_here: bool,
 }
 
+fn by_kind(diff: &Value) -> Vec<KindDiff> {
+    let mut kinds = Vec::new();
+    collect(diff, &mut kinds);
+    kinds
+}
+
 impl Run {
     pub(crate) fn kinds(&self) -> Vec<KindDiff> {
-        let mut kinds = Vec::new();
-        collect(&self.run.diff, &mut kinds);
-        kinds
+        by_kind(&self.run.diff)
+    }
+
+    /// What still differed after applying; none before.
+    pub(crate) fn left_after(&self) -> Option<Vec<KindDiff>> {
+        self.run.drift_after_apply.as_ref().map(by_kind)
     }
 
     pub(crate) fn steps(&self) -> Vec<Step> {

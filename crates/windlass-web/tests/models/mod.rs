@@ -166,6 +166,7 @@ fn run(t: &str) -> RunInfo {
         commit_sha: some(t),
         commit_author: some(t),
         commit_subject: some(t),
+        commit_message: Some(format!("{t}\n\n{t}")),
         movement: some(t),
         diff: json!({t: {"add": [t], "update": [t, {t: t}], "delete": [t]}, "sdwan": {t: {"add": [t]}}}),
         diff_count: 3,

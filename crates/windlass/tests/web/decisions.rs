@@ -232,8 +232,8 @@ async fn a_page_that_was_overtaken_while_it_was_made_hears_of_it() {
     let installation = Installation::start().await;
     let (admin, run) = waiting(&installation).await;
     let mut browser = Browser::of(&installation, &admin);
-    for name in ["web", "base"] {
-        let id = proposal(&run, "module", name);
+    for (kind, name) in [("module", "web"), ("cluster", "prod"), ("template", "edge-base")] {
+        let id = proposal(&run, kind, name);
         let here = format!("/app/proposals/{id}");
         let path = format!("/api/v1/system/proposals/{id}/approve");
         installation.tell(&admin.token, "POST", &path, &json!({})).await.expect(200);
@@ -245,7 +245,7 @@ async fn a_page_that_was_overtaken_while_it_was_made_hears_of_it() {
             }
         }
         let events =
-            format!("/api/v1/system/fleet_events?resource=module/{name}&kind=gitops.proposal_applied");
+            format!("/api/v1/system/fleet_events?resource={kind}/{name}&kind=gitops.proposal_applied");
         let applied = installation.get(&admin, &events).await["fleet_events"][0]["seq"].as_i64().unwrap();
         assert!(known.iter().all(|seen| *seen < applied), "{known:?} and applied at {applied}");
     }

@@ -106,3 +106,21 @@ async fn an_open_page_hears_of_every_stage() {
         |stage: &str| heard.find(&format!("data: gitops.sync_{stage}")).unwrap_or_else(|| panic!("{heard}"));
     assert!(at("started") < at("fetched") && at("fetched") < at("succeeded"), "{heard}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_is_told_with_its_whole_message_and_what_is_left_after_applying() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet("version: 1\naccount: acme\nclusters: {prod: {}}\n");
+    work.git(&["commit", "--quiet", "--amend", "--message", "Open prod\n\nBecause <Lisbon> grows.\n"]);
+    let id = installation.register(&admin, "fleet", &work).await;
+    let run = installation.sync(&admin, &id).await;
+    let proposal = run["proposals"][0]["id"].as_str().unwrap();
+    let mut browser = Browser::of(&installation, &admin);
+    let page = browser.page(&format!("/app/proposals/{proposal}")).await;
+    assert!(page.contains("Open prod<span class=\"commit-body\">Because &lt;Lisbon&gt; grows.<"), "{page}");
+    installation.apply_all(&admin, &run).await;
+    let page = browser.page(&format!("/app/runs/{}", run["id"].as_str().unwrap())).await;
+    assert!(page.contains("Because &lt;Lisbon&gt; grows."), "{page}");
+    assert!(page.contains("After applying") && page.contains("Nothing differs"), "{page}");
+}
