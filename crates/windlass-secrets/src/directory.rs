@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::redacted::Redacted;
 
-use crate::{Fields, SecretError};
+use crate::{ACCOUNT, Fields, SecretError};
 
 /// Larger than any key.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -22,18 +22,16 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The credentials below this directory.
+    /// The credentials below this directory. `{account}` in it stands for the account's name.
     pub fn new(root: impl Into<PathBuf>) -> Directory {
         Directory { root: root.into() }
     }
 
-    /// What is kept at a path.
-    pub fn read(&self, path: &str) -> Result<Fields, SecretError> {
-        let fits = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0']);
-        if path.is_empty() || !path.split('/').all(fits) {
-            return Err(SecretError::BadPath { path: path.to_owned() });
-        }
-        let at = self.root.join(path);
+    /// What is kept at a path, for an account.
+    pub fn read(&self, account: &str, path: &str) -> Result<Fields, SecretError> {
+        let root = self.root_of(account).filter(|_| path.split('/').all(is_part));
+        let root = root.ok_or_else(|| SecretError::BadPath { path: path.to_owned() })?;
+        let at = root.join(path);
         let unreadable = |error: std::io::Error| SecretError::Unreadable {
             path: path.to_owned(),
             reason: error.kind().to_string(),
@@ -41,7 +39,7 @@ impl Directory {
         if at.is_dir() {
             return read_files(&at).map_err(unreadable);
         }
-        let file = self.root.join(format!("{path}.json"));
+        let file = root.join(format!("{path}.json"));
         match read_file(&file) {
             Ok(text) => read_json(text.expose()).ok_or_else(|| SecretError::Unreadable {
                 path: path.to_owned(),
@@ -53,6 +51,19 @@ impl Directory {
             Err(error) => Err(unreadable(error)),
         }
     }
+
+    /// Where an account's credentials are; none if its name cannot be that of a directory.
+    fn root_of(&self, account: &str) -> Option<PathBuf> {
+        let Some(root) = self.root.to_str().filter(|root| root.contains(ACCOUNT)) else {
+            return Some(self.root.clone());
+        };
+        (is_part(account) && !account.contains('/')).then(|| PathBuf::from(root.replace(ACCOUNT, account)))
+    }
+}
+
+/// Whether a text can be one part of a path, and stays below the one before it.
+fn is_part(part: &str) -> bool {
+    !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0'])
 }
 
 fn read_files(directory: &Path) -> std::io::Result<Fields> {
@@ -109,10 +120,30 @@ mod tests {
         write(&root.path().join("git/https/password"), "hunter2\n", 0o600);
         write(&root.path().join("secret/data/key.json"), r#"{"ssh_key": "-----BEGIN\n"}"#, 0o640);
         let directory = Directory::new(root.path());
-        let fields = directory.read("git/https").unwrap();
+        let fields = directory.read("acme", "git/https").unwrap();
         assert_eq!(fields["username"].expose(), "ada");
         assert_eq!(fields["password"].expose(), "hunter2");
-        assert_eq!(directory.read("secret/data/key").unwrap()["ssh_key"].expose(), "-----BEGIN");
+        assert_eq!(directory.read("acme", "secret/data/key").unwrap()["ssh_key"].expose(), "-----BEGIN");
+    }
+
+    #[test]
+    fn an_account_reads_only_below_its_own_directory() {
+        let root = tempfile::tempdir().unwrap();
+        write(&root.path().join("acme/git.json"), r#"{"password": "a"}"#, 0o600);
+        write(&root.path().join("other/git.json"), r#"{"password": "b"}"#, 0o600);
+        let directory = Directory::new(root.path().join(ACCOUNT));
+        assert_eq!(directory.read("acme", "git").unwrap()["password"].expose(), "a");
+        assert_eq!(directory.read("other", "git").unwrap()["password"].expose(), "b");
+        assert_eq!(directory.read("acme", "other/git").unwrap_err().code(), "credential-missing");
+        for (account, path) in
+            [("acme", "../other/git"), ("..", "acme/git"), ("acme/..", "other/git"), ("", "acme/git")]
+        {
+            assert_eq!(
+                directory.read(account, path).unwrap_err().code(),
+                "credential-path",
+                "{account} {path}"
+            );
+        }
     }
 
     #[test]
@@ -129,7 +160,7 @@ mod tests {
             ("open", "credential-unreadable"),
             ("list", "credential-unreadable"),
         ] {
-            let error = directory.read(path).unwrap_err();
+            let error = directory.read("acme", path).unwrap_err();
             assert_eq!(error.code(), code, "{path}");
             assert!(!format!("{error} {error:?}").contains("hunter2"), "{path}");
         }

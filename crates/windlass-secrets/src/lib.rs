@@ -13,6 +13,9 @@ use windlass_core::redacted::Redacted;
 pub use directory::Directory;
 pub use vault::{Listing, Login, SettingsError, Vault, VaultError, VaultSettings};
 
+/// Stands for the account's name where credentials are looked for.
+pub(crate) const ACCOUNT: &str = "{account}";
+
 /// What is kept at a path: fields and their secrets.
 pub type Fields = BTreeMap<String, Redacted<String>>;
 
@@ -99,7 +102,7 @@ impl Credentials {
     pub async fn read(&self, account: &str, path: &str) -> Result<Fields, SecretError> {
         match self {
             Credentials::Nowhere => Err(SecretError::NotConfigured { path: path.to_owned() }),
-            Credentials::Directory(directory) => directory.read(path),
+            Credentials::Directory(directory) => directory.read(account, path),
             Credentials::Vault(vault) => vault.read(account, path).await,
         }
     }

@@ -23,8 +23,8 @@ pub use settings::{Login, VaultSettings};
 
 use self::place::{Place, VaultPath};
 use self::session::Session;
-use self::settings::ACCOUNT;
 use self::wire::{Answer, Wire};
+use crate::ACCOUNT;
 use crate::{Fields, SecretError};
 
 /// A Vault.

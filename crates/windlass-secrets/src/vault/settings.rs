@@ -8,9 +8,6 @@ use windlass_core::redacted::Redacted;
 /// A Vault that takes longer fails the run; the next one tries again.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What stands for the account's name in a prefix.
-pub(super) const ACCOUNT: &str = "{account}";
-
 /// Everything that can be configured.
 #[derive(Clone, Debug)]
 pub struct VaultSettings {

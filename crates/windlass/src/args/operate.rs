@@ -34,6 +34,7 @@ pub(crate) struct ServeOptions {
     pub(crate) public_url: Option<String>,
 
     /// Where repositories' credentials are: a directory per credential with one file per key, or PATH.json.
+    /// `{account}` in it stands for the account's name.
     #[arg(long, env = "WINDLASS_CREDENTIALS_DIR", value_name = "DIR")]
     pub(crate) credentials_dir: Option<PathBuf>,
 
