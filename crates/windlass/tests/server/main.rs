@@ -11,6 +11,7 @@ mod batches;
 mod crashes;
 mod gate;
 mod proposals;
+mod reasons;
 mod replicas;
 mod sharing;
 mod stopping;

@@ -1,0 +1,138 @@
+//! Why a repository cannot be read: with a real git server over ssh, one over https, and a real Vault, each failure has
+//! its own reason, and the API, the web app and the command line all tell it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use serde_json::json;
+use tempfile::TempDir;
+use windlass_api::types::{RepositoryFields, RunErrorInfo, RunInfo};
+use windlass_testkit::servers::{GitHttps, GitSsh, VaultServer};
+
+use crate::fleet::{nodes, repository_with};
+use crate::installation::{Installation, Server};
+
+/// Git servers, and a Vault with what they let in.
+struct Place {
+    ssh: GitSsh,
+    https: GitHttps,
+    vault: VaultServer,
+    token: String,
+    directory: TempDir,
+}
+
+impl Place {
+    fn start() -> Option<Place> {
+        let (ssh, https, stranger) = (GitSsh::start()?, GitHttps::start()?, GitSsh::start()?);
+        let mut vault = VaultServer::start_empty()?;
+        vault.set_up();
+        let work = repository_with(&nodes("web", "web", 0..1));
+        work.publish(&ssh.root(), "fleet.git");
+        work.publish(&https.root(), "fleet.git");
+        vault.put("gitops/key", &json!({"ssh_key": ssh.key()}));
+        vault.put("gitops/other-key", &json!({"ssh_key": stranger.key()}));
+        vault.put("gitops/password", &json!({"username": GitHttps::USER, "password": GitHttps::PASSWORD}));
+        vault.put("gitops/other-password", &json!({"username": GitHttps::USER, "password": "planted-9Z"}));
+        vault.let_read("windlass", "gitops");
+        let (token, directory) = (vault.token("windlass"), tempfile::tempdir().unwrap());
+        let file = directory.path().join("token");
+        fs::write(&file, &token).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        Some(Place { ssh, https, vault, token, directory })
+    }
+
+    fn serve(&self, installation: &Installation) -> Server {
+        let (url, file) = (self.vault.url(), self.directory.path().join("token").display().to_string());
+        installation.serve(&["--vault-addr", &url, "--vault-token-file", &file])
+    }
+
+    fn register(&self, server: &Server, name: &str, url: String, credential: &str) -> String {
+        let fields = RepositoryFields {
+            name: Some(name.to_owned()),
+            ca_pem: url.starts_with("https").then(|| self.https.ca()),
+            repo_url: Some(url),
+            vault_credential_path: Some(format!("secret/data/gitops/{credential}")),
+            enabled: Some(false),
+            ..RepositoryFields::default()
+        };
+        server.api.register(fields).unwrap().id
+    }
+}
+
+/// Someone who looks at what failed in every way there is.
+struct Onlooker<'s> {
+    installation: &'s Installation,
+    server: &'s Server,
+    told: Vec<String>,
+}
+
+impl Onlooker<'_> {
+    /// A sync that fails for this reason, which everyone tells, and which is like no other.
+    fn sees(&mut self, repository: &str, code: &str) {
+        let run = self.server.api.sync(repository).unwrap();
+        let error = run.error.clone().unwrap_or_else(|| panic!("{code} did not fail: {run:?}"));
+        assert_eq!((run.status.as_str(), error.code.as_str()), ("failed", code), "{error:?}");
+        assert!(!error.help.is_empty(), "{error:?}");
+        assert!(!self.told.contains(&error.message), "{error:?} was told before, for something else");
+        self.on_the_page(&run, &error);
+        self.on_the_command_line(&run, &error);
+        self.told.push(error.message);
+    }
+
+    fn on_the_page(&self, run: &RunInfo, error: &RunErrorInfo) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let cookie = format!("windlass_session={}", self.installation.token().unwrap());
+        let request = reqwest::Client::new()
+            .get(format!("{}/app/runs/{}", self.server.address, run.id))
+            .header("cookie", cookie);
+        let page = runtime.block_on(async { request.send().await.unwrap().text().await.unwrap() });
+        let page = [("&#39;", "'"), ("&#96;", "`"), ("&quot;", "\"")]
+            .iter()
+            .fold(page, |page, (escaped, plain)| page.replace(escaped, plain));
+        assert!(page.contains(&error.message) && page.contains(&error.help), "{error:?}: {page}");
+    }
+
+    fn on_the_command_line(&self, run: &RunInfo, error: &RunErrorInfo) {
+        let output = Command::new(env!("CARGO_BIN_EXE_windlass"))
+            .args(["run", "show", &run.id])
+            .env("WINDLASS_SERVER", &self.server.address)
+            .env("WINDLASS_TOKEN", self.installation.token().unwrap())
+            .env("COLUMNS", "4000")
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(told.contains(&error.message) && told.contains(&error.help), "{error:?}: {told}");
+    }
+}
+
+#[test]
+fn each_reason_why_a_repository_cannot_be_read_is_told_on_the_run_the_page_and_the_command_line() {
+    let Some(mut place) = Place::start() else { return };
+    let installation = Installation::new();
+    let server = place.serve(&installation);
+    let ssh = place.ssh.url("fleet.git");
+    let good = place.register(&server, "good-key", ssh.clone(), "key");
+    let password = place.register(&server, "good-password", place.https.url("fleet.git"), "password");
+    assert_eq!(server.api.sync(&good).unwrap().status, "diff_ready");
+    assert_eq!(server.api.sync(&password).unwrap().error, None, "both are let in");
+
+    let wrong_key = place.register(&server, "wrong-key", ssh.clone(), "other-key");
+    let wrong_password =
+        place.register(&server, "wrong-password", place.https.url("fleet.git"), "other-password");
+    let absent = place.register(&server, "absent", ssh, "absent");
+    let mut onlooker = Onlooker { installation: &installation, server: &server, told: Vec::new() };
+    onlooker.sees(&wrong_key, "auth");
+    onlooker.sees(&wrong_password, "auth");
+    onlooker.sees(&absent, "credential-missing");
+    place.ssh.replace_host_key();
+    onlooker.sees(&good, "host-key-mismatch");
+    place.vault.revoke(&place.token);
+    onlooker.sees(&password, "vault-token");
+    place.vault.seal();
+    onlooker.sees(&password, "vault-sealed");
+    place.vault.stop();
+    onlooker.sees(&password, "vault-unreachable");
+    assert!(!installation.log().contains("planted"), "no secret is told");
+    server.stop();
+}
