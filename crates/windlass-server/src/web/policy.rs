@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use windlass_api::types::{ErrorBody, Problem};
 use windlass_core::yaml;
 use windlass_web::frame::{Notice, Place, Tone};
@@ -21,13 +21,35 @@ use crate::server::Server;
 /// An account without rules: what an editor begins with.
 const NO_RULES: &str = "rules: []\n";
 
+/// What of a rule is written first.
+const FIRST: [&str; 3] = ["name", "match", "action"];
+
 pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
     let mut reading = server.store().read().await?;
     let stored = policy::load(&mut reading, &who).await?;
     drop(reading);
     let has_rules = stored.policy.get("rules").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
-    let text = if has_rules { yaml::write(stored.policy) } else { NO_RULES.to_owned() };
+    let text = if has_rules { written(stored.policy) } else { NO_RULES.to_owned() };
     page(&server, &who, &visit, text, stored.version, Wrong::default()).await
+}
+
+/// A policy as people write it: of each rule its name, then what it is about, then what it asks for.
+fn written(policy: Value) -> String {
+    let Value::Object(mut sections) = policy else { return NO_RULES.to_owned() };
+    let rules = sections.remove("rules").unwrap_or_default();
+    let rules = rules.as_array().into_iter().flatten().map(written_rule).collect::<String>();
+    let rest = if sections.is_empty() { String::new() } else { yaml::write(Value::Object(sections)) };
+    format!("rules:\n{rules}{rest}")
+}
+
+fn written_rule(rule: &Value) -> String {
+    let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
+    let mut fields: Vec<(&String, &Value)> = rule.as_object().into_iter().flatten().collect();
+    fields.sort_by_key(|(key, _)| rank(key));
+    let field = |(key, value): (&String, &Value)| yaml::write(json!({key: value}));
+    let lines: String = fields.into_iter().map(field).collect();
+    let indented = lines.lines().enumerate();
+    indented.map(|(at, line)| format!("{}{line}\n", if at == 0 { "  - " } else { "    " })).collect()
 }
 
 pub(super) async fn save(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
@@ -72,5 +94,25 @@ async fn page(
     match is_wrong {
         true => Ok(answer::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
         false => answer::page(server, visit, &page),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use super::*;
+
+    #[test]
+    fn a_policy_is_written_in_the_order_people_think_in_and_says_the_same() {
+        let policy = json!({"rules": [
+            {"action": "require_approval", "approvals": 2, "match": {"kinds": ["node"], "labels": {"a": "b: c"}},
+             "name": "twice", "not_author": true},
+            {"action": "block", "name": "never"},
+        ]});
+        let text = written(policy.clone());
+        let expected = "rules:\n  - name: twice\n    match:\n      kinds: [node]\n      labels: {a: \"b: c\"}\n    \
+                        action: require_approval\n    approvals: 2\n    not_author: true\n  - name: never\n    action: block\n";
+        assert_eq!(text, expected);
+        assert_eq!(policy::read(&text).unwrap(), policy::read(&policy.to_string()).unwrap());
     }
 }

@@ -40,7 +40,7 @@ async fn pictures_of_every_page() {
     let scene = seed::scene(NODES).await;
     let Some(window) = Window::of(&scene.installation, &scene.admin).await else { return };
     std::fs::create_dir_all(directory()).unwrap();
-    let list = scene.installation.get(&scene.admin, "/api/v1/system/proposals?kind=node&change=update").await;
+    let list = scene.installation.get(&scene.admin, "/api/v1/system/proposals?q=london-00020").await;
     let update = list["proposals"][0]["id"].as_str().unwrap().to_owned();
     for mut stop in stops(&scene.installation, &scene.admin).await {
         // Of what there are many, the one that shows most.

@@ -36,13 +36,15 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
 
     let work = WorkTree::new();
     let before = one_file(nodes, Form::List, Edition::Previous).text;
-    commit(&work, &before, "First sites of the edge fleet");
+    commit(&work, &travelled(&before), "First sites of the edge fleet");
     let edge = installation.register(&admin, "edge-fleet", &work).await;
     let run = installation.sync(&admin, &edge).await;
     installation.apply_all(&approver, &run).await;
 
     change_by_hand(&installation, &admin).await;
-    commit(&work, &changed(&before), "Larger caches in Tokyo, retire the oldest machine");
+    let message = "Larger caches, retire the oldest machine\n\nTokyo and London ran out of memory on Friday evening.\n\
+                   The new machines take over from Monday on.";
+    commit(&work, &travelled(&changed(&before)), message);
     let run = installation.sync(&admin, &edge).await;
     reject_one(&installation, &approver, &run).await;
 
@@ -51,6 +53,7 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
     let lab = installation.register(&admin, "lab", &broken).await;
     installation.sync(&admin, &lab).await;
     sync_by_themselves(&installation, &admin, [&edge, &lab]).await;
+    set_rules(&installation, &admin).await;
     let run = run["id"].as_str().unwrap().to_owned();
     Scene { installation, admin, run, _work: vec![work, broken] }
 }
@@ -62,6 +65,29 @@ const BROKEN: &str = "version: 1\naccount: acme\nnodes:\n  - {hostname: lisbon-0
 fn commit(work: &WorkTree, text: &str, message: &str) {
     work.commit("fleet.yaml", text);
     work.git(&["commit", "--quiet", "--amend", "--message", message]);
+}
+
+/// Cities over which the fleet is spread, and their regions.
+const CITIES: [(&str, &str); 4] =
+    [("tokyo", "ap-tokyo-1"), ("london", "eu-west-2"), ("dallas", "us-south-1"), ("sydney", "ap-south-2")];
+
+/// The same fleet spread over several cities: of a small one, all nodes are at one site.
+fn travelled(text: &str) -> String {
+    text.lines().map(|line| travelled_line(line) + "\n").collect()
+}
+
+fn travelled_line(line: &str) -> String {
+    let mut parts = line.split("tokyo-");
+    let mut told = parts.next().unwrap_or_default().to_owned();
+    let mut region = "ap-tokyo-1";
+    for part in parts {
+        // Four neighbours share a city. What has no number is the name of the region.
+        let number = part.get(..5).and_then(|digits| digits.parse::<usize>().ok());
+        let (city, home) = number.map_or(("tokyo", region), |number| CITIES[number / 4 % CITIES.len()]);
+        region = home;
+        told = format!("{told}{city}-{part}");
+    }
+    told.replace("ap-tokyo-1", region)
 }
 
 /// The next state of a fleet: a few nodes larger, one gone, some new, a module with another setting.
@@ -84,12 +110,31 @@ fn changed(text: &str) -> String {
     lines.join("\n").replace("config: {workers: 4}", "config: {workers: 8}") + "\n"
 }
 
+/// A policy, and tokens for those who are not people.
+async fn set_rules(installation: &Installation, admin: &Person) {
+    let rules = json!([
+        {"name": "modules-twice", "match": {"kinds": ["module", "assignment"]}, "action": "require_approval",
+         "approvals": 2, "not_author": true},
+        {"name": "lab-is-free", "match": {"labels": {"tier": "lab"}, "changes": ["create", "update"]},
+         "action": "auto_approve"},
+    ]);
+    let policy = json!({"policy": {"rules": rules}});
+    installation.tell(&admin.token, "PUT", "/api/v1/system/approval_policy", &policy).await.expect(200);
+    for (name, permissions) in [
+        ("nightly sync", json!(["system.gitops.read", "system.gitops.sync"])),
+        ("dashboard", json!(["system.gitops.read", "system.fleet.read"])),
+    ] {
+        let token = json!({"name": name, "permissions": permissions, "expires_in_days": 90});
+        installation.tell(&admin.token, "POST", "/api/v1/auth/tokens", &token).await.expect(201);
+    }
+}
+
 /// Changes what git says otherwise, and waits until that was noticed.
 async fn change_by_hand(installation: &Installation, admin: &Person) {
     let mut events = installation.listen(&admin.token, "?kind=gitops.drift_detected", None).await;
     for (name, change) in [
         ("tokyo-00003", json!({"instance_type": "t3-xlarge"})),
-        ("tokyo-00007", json!({"labels": {"rack": "9", "maintenance": "yes"}})),
+        ("london-00007", json!({"labels": {"rack": "9", "maintenance": "yes"}})),
     ] {
         let path = format!("/api/v1/system/nodes/{name}");
         installation.tell(&admin.token, "PATCH", &path, &change).await.expect(200);
