@@ -105,12 +105,12 @@ mod tests {
     #[test]
     fn a_policy_is_written_in_the_order_people_think_in_and_says_the_same() {
         let policy = json!({"rules": [
-            {"action": "require_approval", "approvals": 2, "match": {"kinds": ["node"], "labels": {"a": "b: c"}},
+            {"action": "require_approval", "approvals": 2, "match": {"kinds": ["node"], "labels": {"a": "true"}},
              "name": "twice", "not_author": true},
             {"action": "block", "name": "never"},
         ]});
         let text = written(policy.clone());
-        let expected = "rules:\n  - name: twice\n    match:\n      kinds: [node]\n      labels: {a: \"b: c\"}\n    \
+        let expected = "rules:\n  - name: twice\n    match:\n      kinds: [node]\n      labels: {a: \"true\"}\n    \
                         action: require_approval\n    approvals: 2\n    not_author: true\n  - name: never\n    action: block\n";
         assert_eq!(text, expected);
         assert_eq!(policy::read(&text).unwrap(), policy::read(&policy.to_string()).unwrap());
