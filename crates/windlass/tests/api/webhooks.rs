@@ -236,3 +236,25 @@ async fn a_push_and_its_hook_become_a_proposal_and_no_push_is_missed_while_anoth
         stream.next().await.unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_guide_prints_for_any_other_sender_works() {
+    if !windlass_testkit::servers::are_installed(&["sh", "curl", "openssl"]) {
+        return;
+    }
+    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/webhooks.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let is_example = |block: &&str| block.contains("X-Windlass-Signature");
+    let script = guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).find(is_example);
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let (_work, _, keys) = hooked(&installation, &admin).await;
+    let mut command = std::process::Command::new("sh");
+    command
+        .args(["-c", script.unwrap()])
+        .env("URL", &keys.url)
+        .env("SECRET", &keys.secret)
+        .env("no_proxy", "*");
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), r#"{"status":"accepted"}"#, "{output:?}");
+}
