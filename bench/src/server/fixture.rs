@@ -69,6 +69,14 @@ impl Fixture {
         self.until("the first run has compared", |run| run["completed_at"].is_string()).await
     }
 
+    /// Registers a repository that lies elsewhere, and waits for its first run.
+    pub(super) async fn register_at(&self, name: &str, directory: &Path) -> Outcome<Value> {
+        let body = json!({"gitops_repository": {"name": name, "repo_url": format!("file://{}", directory.display()),
+            "reconcile_interval_seconds": 86400}});
+        let _: Value = self.client.call(Operation::RepositoryCreate, &[]).body(&body).send().await?;
+        self.until("the first run has compared", |run| run["completed_at"].is_string()).await
+    }
+
     /// Syncs a repository and waits.
     pub(super) async fn sync(&self, repo: &Repo) -> Outcome<Value> {
         let call = self.client.call(Operation::RepositorySync, &[&repo.name]).query("wait", "60");
@@ -160,6 +168,27 @@ impl Repo {
 }
 
 impl Repo {
+    /// Commits one file.
+    pub(super) fn commit_text(&self, path: &str, text: &str) -> Outcome<()> {
+        std::fs::write(self.directory.join(path), text)?;
+        git(&self.directory, &["add", "--all"])?;
+        git(&self.directory, &["commit", "--quiet", "--message=next"])
+    }
+
+    /// A bare repository with what was committed, to push to.
+    pub(super) fn publish(&self) -> Outcome<PathBuf> {
+        let bare = self.directory.with_extension("git");
+        let text = bare.to_str().ok_or("the directory's name is not UTF-8")?;
+        git(&self.directory, &["clone", "--quiet", "--bare", ".", text])?;
+        Ok(bare)
+    }
+
+    /// Pushes what was committed.
+    pub(super) fn push(&self, bare: &Path) -> Outcome<()> {
+        let bare = bare.to_str().ok_or("the directory's name is not UTF-8")?;
+        git(&self.directory, &["push", "--quiet", bare, "HEAD:refs/heads/main"])
+    }
+
     /// What git itself needs for the same: the best of five shallow clones, and of five fetches with nothing new.
     pub(super) fn by_git_alone(&self) -> Outcome<(Duration, Duration)> {
         let url = format!("file://{}", self.directory.display());

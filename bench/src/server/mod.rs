@@ -1,6 +1,7 @@
 //! How long the server takes: syncing, applying, listing, answering under load; and how much memory it needs.
 
 mod fixture;
+mod hooks;
 mod load;
 
 use std::time::{Duration, Instant};
@@ -73,6 +74,7 @@ pub(crate) fn measure() -> Outcome<ServerReport> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let mut report = ServerReport::default();
+        hooks::measure(&mut report).await?;
         syncs(&mut report).await?;
         applies(&mut report).await?;
         reviews(&mut report).await?;

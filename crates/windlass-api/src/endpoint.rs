@@ -249,6 +249,12 @@ endpoints! {
         (t::MoveBody) -> (t::RepositoryEnvelope): "Moves a repository to another account.";
     RepositoryForgetHostKeys Delete "/api/v1/system/gitops_repositories/{id}/host_keys" Needs(GitopsAdmin), NONE,
         (-) -> (t::RepositoryEnvelope): "Forgets the pinned SSH host keys; the next sync pins what it sees.";
+    RepositoryWebhook Get "/api/v1/system/gitops_repositories/{id}/webhook" Needs(GitopsWrite), NONE,
+        (-) -> (t::WebhookShown): "Shows a repository's webhook with its secret. Each look is on the record.";
+    RepositoryWebhookRotate Post "/api/v1/system/gitops_repositories/{id}/webhook/rotate" Needs(GitopsWrite), NONE,
+        (-) -> (t::WebhookShown): "Replaces the secret of a repository's webhook; the one before counts no more.";
+    WebhookReceive Post "/api/v1/webhooks/{repository}" Public, NONE, (serde_json::Value) -> (t::WebhookAnswer):
+        "Takes a forge's word that something was pushed, if it is signed with the repository's secret.";
     DriftReport Get "/api/v1/system/gitops_repositories/{id}/drift_report" Needs(GitopsRead), NONE,
         (-) -> (t::DriftReport): "How live differs from git, and who made it so.";
     DriftRevert Post "/api/v1/system/gitops_repositories/{id}/drift/revert" Needs(GitopsSync), NONE,
@@ -394,17 +400,30 @@ mod tests {
             .filter(|endpoint| endpoint.access == Access::Public)
             .map(|e| e.path)
             .collect();
-        assert_eq!(public, ["/healthz", "/readyz", "/metrics", "/api/openapi.json", "/api/v1/auth/login"]);
+        // The last one asks for a signature instead of a token.
+        assert_eq!(
+            public,
+            [
+                "/healthz",
+                "/readyz",
+                "/metrics",
+                "/api/openapi.json",
+                "/api/v1/auth/login",
+                "/api/v1/webhooks/{repository}"
+            ]
+        );
     }
 
     #[test]
     fn nothing_that_only_looks_needs_more_than_a_viewer_has_except_administration() {
-        // Names of credentials are for those who register repositories with them.
-        const FOR_WRITERS: &str = "/api/v1/system/vault_credentials";
+        // Names of credentials are for those who register repositories with them, secrets of webhooks for those who
+        // set them up.
+        const FOR_WRITERS: [&str; 2] =
+            ["/api/v1/system/vault_credentials", "/api/v1/system/gitops_repositories/{id}/webhook"];
         let viewer = crate::permission::Role::Viewer.permissions();
         for endpoint in endpoints().iter().filter(|endpoint| endpoint.method == Method::Get) {
             let is_fine = match endpoint.access {
-                Access::Needs(GitopsWrite) => endpoint.path == FOR_WRITERS,
+                Access::Needs(GitopsWrite) => FOR_WRITERS.contains(&endpoint.path.as_str()),
                 Access::Needs(permission) => viewer.contains(&permission) || permission == GitopsAdmin,
                 _ => true,
             };

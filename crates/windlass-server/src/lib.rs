@@ -24,6 +24,7 @@ mod start;
 mod sync;
 mod tell;
 mod web;
+mod webhook;
 mod world;
 
 pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};

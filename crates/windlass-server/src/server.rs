@@ -12,6 +12,7 @@ use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
 use crate::once;
+use crate::webhook::Allowances;
 
 /// How long a loop waits after the database failed, before it tries again.
 const RETRY: Duration = Duration::from_secs(2);
@@ -37,6 +38,7 @@ struct Inner {
     troubles: Mutex<BTreeMap<&'static str, String>>,
     holder: String,
     session_key: windlass_core::redacted::Redacted<Vec<u8>>,
+    allowances: Allowances,
 }
 
 /// Wakes for the loops: something may be there to do.
@@ -76,6 +78,7 @@ impl Server {
             troubles: Mutex::default(),
             holder: windlass_store::new_id(),
             session_key,
+            allowances: Allowances::default(),
         };
         Server { inner: Arc::new(inner) }
     }
@@ -99,6 +102,11 @@ impl Server {
 
     pub(crate) fn session_key(&self) -> &[u8] {
         self.inner.session_key.expose()
+    }
+
+    /// What webhooks may cost.
+    pub(crate) fn allowances(&self) -> &Allowances {
+        &self.inner.allowances
     }
 
     /// Makes a transaction true and wakes everyone who watches events.

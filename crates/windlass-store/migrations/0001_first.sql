@@ -339,3 +339,26 @@ CREATE TABLE settings (
     name TEXT NOT NULL PRIMARY KEY,
     value TEXT NOT NULL
 );
+
+-- Webhooks of repositories. Their secrets are derived and never stored: another generation is another secret. Without a
+-- row, it is the first, and nothing came in yet.
+CREATE TABLE webhooks (
+    repository_id TEXT NOT NULL PRIMARY KEY REFERENCES repositories (id),
+    generation BIGINT NOT NULL,
+    received_at BIGINT,
+    received_from TEXT,
+    received_event TEXT,
+    received_outcome TEXT,
+    refused_at BIGINT,
+    refused_from TEXT,
+    refused_reason TEXT
+);
+
+-- Deliveries that were acted upon, so that none is acted upon twice.
+CREATE TABLE webhook_deliveries (
+    repository_id TEXT NOT NULL REFERENCES repositories (id),
+    identity TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    PRIMARY KEY (repository_id, identity)
+);
+CREATE INDEX webhook_deliveries_by_time ON webhook_deliveries (at);

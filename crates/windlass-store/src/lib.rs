@@ -26,6 +26,7 @@ mod sql;
 mod tokens;
 mod users;
 mod verify;
+mod webhooks;
 mod write;
 
 pub use accounts::{Account, Halt};
@@ -47,4 +48,5 @@ pub use settings::{Answer, KeyedRequest, Throttle};
 pub use tokens::Token;
 pub use users::{Member, Session, User};
 pub use verify::Verified;
+pub use webhooks::{Received, Refused, Webhook};
 pub use write::{AccountWriting, Writing};

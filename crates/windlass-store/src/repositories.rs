@@ -113,6 +113,18 @@ impl Reading {
         rows.first_mut().map(read_repository).transpose()
     }
 
+    /// The repository that a webhook's address names: by its id, or as `account:name`. The one question that is not bound
+    /// to an account, for senders who are in none; asked in the same way whether there is an answer or not.
+    pub async fn repository_of_webhook(&mut self, address: &str) -> Result<Option<Repository>, StoreError> {
+        let (account, name) = address.split_once(':').unwrap_or_default();
+        let sql = format!(
+            "SELECT {COLUMNS} FROM repositories WHERE id = $1 \
+             OR (name = $3 AND account_id = (SELECT accounts.id FROM accounts WHERE accounts.name = $2))"
+        );
+        let mut rows = self.connection.rows_built(sql, values![address, account, name]).await?;
+        rows.first_mut().map(read_repository).transpose()
+    }
+
     /// The repositories of an account, by name.
     pub async fn repositories(&mut self, account_id: &str) -> Result<Vec<Repository>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM repositories WHERE account_id = $1 ORDER BY name");
@@ -248,6 +260,8 @@ impl Writing {
             "DELETE FROM desired WHERE repository_id = $1",
             "DELETE FROM acceptances WHERE repository_id = $1",
             "DELETE FROM drifts WHERE repository_id = $1",
+            "DELETE FROM webhooks WHERE repository_id = $1",
+            "DELETE FROM webhook_deliveries WHERE repository_id = $1",
             "UPDATE resources SET owner_id = NULL WHERE owner_id = $1",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
             "DELETE FROM repositories WHERE id = $1",
@@ -266,7 +280,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Moves a repository to another account and leaves a twin that owns what it owned here and wants none of it.
+    /// Moves a repository to another account and leaves a twin that owns what it owned here and wants none of it. The
+    /// secret of its webhook is another one afterwards: people of the old account may have seen it.
     pub async fn repository_leave(
         &mut self,
         repository: &Repository,
@@ -282,6 +297,7 @@ impl Writing {
         ] {
             self.connection.execute(sql, values![&repository.id]).await?;
         }
+        self.webhook_rotate(&repository.id).await?;
         self.repository_add(twin).await?;
         let sql = "UPDATE repositories SET good_run_id = $2, good_at = $3 WHERE id = $1";
         self.connection.execute(sql, values![&twin.id, &repository.good_run_id, now]).await?;

@@ -21,7 +21,7 @@ use windlass_store::{
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
-const LARGE: [&str; 13] = [
+const LARGE: [&str; 14] = [
     "resources",
     "resource_references",
     "found",
@@ -35,6 +35,7 @@ const LARGE: [&str; 13] = [
     "old",
     "events",
     "audit",
+    "webhook_deliveries",
 ];
 
 /// Indexes that hold only what is under way, and may be read from end to end.
@@ -216,6 +217,8 @@ async fn look_up(store: &Store) {
     reading.wanted_file("r", &key()).await.unwrap();
     reading.proposals_about("a", &[key(), key()]).await.unwrap();
     reading.audit_verify("a").await.unwrap();
+    reading.repository_of_webhook("acme:fleet").await.unwrap();
+    reading.webhook("r").await.unwrap();
 }
 
 async fn write(store: &Store) {
@@ -246,6 +249,8 @@ async fn write(store: &Store) {
     writing.run_begin("x", now()).await.unwrap();
     writing.run_finish(&Run::queued("a", "r", "fleet", now())).await.unwrap();
     writing.events_forget(now(), now()).await.unwrap();
+    writing.deliveries_forget(now()).await.unwrap();
+    writing.repository_hasten("r", now()).await.unwrap();
     writing.repository_remove("r").await.unwrap();
     writing.commit().await.unwrap();
     store.lease_take("sync", "me", now(), Duration::from_secs(1)).await.unwrap();

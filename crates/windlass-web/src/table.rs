@@ -122,6 +122,12 @@ pages! {
     Test Post "/app/repositories/{id}/test" As(O::RepositoryTest);
     /// Forgets its host keys.
     ForgetHostKeys Post "/app/repositories/{id}/forget-host-keys" As(O::RepositoryForgetHostKeys);
+    /// The repository again, where the secret of its webhook was shown.
+    Webhook Get "/app/repositories/{id}/webhook" As(O::RepositoryShow);
+    /// Shows the secret of its webhook.
+    ShowWebhook Post "/app/repositories/{id}/webhook" As(O::RepositoryWebhook);
+    /// Replaces the secret of its webhook.
+    RotateWebhook Post "/app/repositories/{id}/webhook/rotate" As(O::RepositoryWebhookRotate);
     /// Removes it.
     Unregister Post "/app/repositories/{id}/remove" As(O::RepositoryRemove);
     /// The account, one's own and the kill switch.

@@ -14,6 +14,7 @@ mod proposal;
 mod repository;
 mod resource;
 mod run;
+mod webhook;
 
 pub use account::{AccountBody, AccountEnvelope, AccountInfo, AccountList, HaltBody, HaltInfo, Status};
 pub use audit::{AuditInfo, AuditList, AuditVerdict};
@@ -37,3 +38,6 @@ pub use repository::{
 };
 pub use resource::{OwnerInfo, ResourceInfo, ResourceList};
 pub use run::{ActionInfo, Problem, RunEnvelope, RunErrorInfo, RunInfo, RunList, RunProposal, SyncBody};
+pub use webhook::{
+    WebhookAnswer, WebhookInfo, WebhookReceived, WebhookRefused, WebhookSetup, WebhookShown, WebhookStatus,
+};

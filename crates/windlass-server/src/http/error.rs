@@ -1,5 +1,7 @@
 //! The one place that maps errors to HTTP.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -73,6 +75,15 @@ impl HttpError {
 
     pub(crate) fn forbidden(message: impl Into<String>, help: impl Into<String>) -> HttpError {
         HttpError::new(StatusCode::FORBIDDEN, "forbidden", message, help)
+    }
+
+    /// The same may be asked again after a while.
+    pub(crate) fn too_many(message: &str, wait: Duration, help: &str) -> HttpError {
+        let seconds = wait.as_secs() + 1;
+        let message = format!("{message}; wait {seconds} s");
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        let error = HttpError::new(status, "throttled", message, help);
+        HttpError { retry_after: Some(seconds), ..error }
     }
 
     /// The same request, with the same idempotency key, is being carried out.
@@ -232,16 +243,7 @@ impl From<LoginError> for HttpError {
                 HttpError::new(StatusCode::UNAUTHORIZED, "login-refused", message, "check them and try again")
             }
             LoginError::Throttled(wait) => {
-                let seconds = wait.as_secs() + 1;
-                let message = format!("too many failed sign-ins; wait {seconds} s");
-                let mut error = HttpError::new(
-                    StatusCode::TOO_MANY_REQUESTS,
-                    "throttled",
-                    message,
-                    "an admin can reset the password",
-                );
-                error.retry_after = Some(seconds);
-                error
+                HttpError::too_many("too many failed sign-ins", wait, "an admin can reset the password")
             }
             LoginError::Store(error) => error.into(),
         }

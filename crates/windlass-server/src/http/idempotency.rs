@@ -20,8 +20,11 @@ use crate::crash::crash_point;
 use crate::once::Once;
 use crate::server::Server;
 
-/// Where the answer holds a secret that is shown once and stored nowhere.
-const SHOWN_ONCE: &[&str] = &["/api/v1/auth/tokens", "/api/v1/auth/users"];
+/// Where the answer holds a secret that is stored nowhere.
+fn holds_secret(path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    ["/api/v1/auth/tokens", "/api/v1/auth/users"].contains(&path) || path.ends_with("/webhook/rotate")
+}
 
 /// Requests under way, by account and key.
 static UNDER_WAY: LazyLock<Mutex<BTreeSet<(String, String)>>> = LazyLock::new(Mutex::default);
@@ -96,7 +99,7 @@ fn again(known: KeyedRequest, digest: &str, path: &str) -> Result<Response, Http
     }
     match known.answer {
         None => Err(lost()),
-        Some(_) if SHOWN_ONCE.contains(&path) => {
+        Some(_) if holds_secret(path) => {
             let message = "this was done, and its answer held a secret that is shown once";
             Err(HttpError::conflict("idempotency-shown-once", message, "take it back and make another"))
         }
@@ -143,7 +146,7 @@ impl Work {
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.map_err(|_| lost())?;
         // Secrets that are shown once are not kept: such an answer cannot be given again.
-        let body = match SHOWN_ONCE.contains(&self.path.as_str()) {
+        let body = match holds_secret(&self.path) {
             true => String::new(),
             false => String::from_utf8_lossy(&bytes).into_owned(),
         };

@@ -23,6 +23,7 @@ mod routes;
 pub(crate) mod runs;
 pub(crate) mod tokens;
 pub(crate) mod users;
+pub(crate) mod webhooks;
 
 pub(crate) use health::gather_numbers;
 pub(crate) use routes::router;

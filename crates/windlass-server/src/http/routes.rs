@@ -10,7 +10,7 @@ use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
     accounts, audit, auth, credentials, drift, events, guard, health, idempotency, policy, proposals,
-    repositories, resources, runs, tokens, users,
+    repositories, resources, runs, tokens, users, webhooks,
 };
 use crate::server::Server;
 use crate::web;
@@ -78,6 +78,9 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::RepositoryRuns => get(runs::list_of_repository),
         Operation::RepositoryMove => post(repositories::relocate),
         Operation::RepositoryForgetHostKeys => delete(repositories::forget_host_keys),
+        Operation::RepositoryWebhook => get(webhooks::show),
+        Operation::RepositoryWebhookRotate => post(webhooks::rotate),
+        Operation::WebhookReceive => post(webhooks::receive),
         Operation::DriftReport => get(drift::report),
         Operation::DriftRevert => post(drift::revert),
         Operation::DriftAdopt => post(drift::adopt),

@@ -23,6 +23,9 @@ const FAILURES_KEPT: Duration = Duration::from_secs(365 * DAY.as_secs());
 /// How long a request can be repeated with the same idempotency key.
 const ANSWERS_KEPT: Duration = DAY;
 
+/// How long a webhook's delivery cannot be repeated.
+const DELIVERIES_KEPT: Duration = DAY;
+
 /// Works until the server stops.
 pub(super) async fn run_loop(server: Server) {
     // A short life is over when it says so, not when the next cleaning comes round.
@@ -39,6 +42,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.acceptances_forget(now).await?;
     writing.sessions_forget(now).await?;
     writing.answers_forget(now.before(ANSWERS_KEPT)).await?;
+    writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
     writing.throttles_forget(now.before(DAY)).await?;
     writing.leases_forget(now.before(DAY)).await?;
     writing.runs_forget(old, very_old).await?;

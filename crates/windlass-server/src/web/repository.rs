@@ -1,11 +1,13 @@
 //! One repository: how it is, and what can be done with it.
 
 use axum::extract::{Path, State};
-use windlass_api::types::{RepositoryFields, RepositoryTest};
+use axum::http::HeaderMap;
+use windlass_api::types::RepositoryFields;
 use windlass_core::proposal::Status;
+use windlass_core::redacted::Redacted;
 use windlass_store::ProposalFilter;
 use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::repository::Repository;
+use windlass_web::pages::repository::{Aside, HookSecret, Repository};
 
 use super::form::Form;
 use super::visit::Visit;
@@ -13,7 +15,7 @@ use super::{answer, frame};
 use crate::auth::Identity;
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, IfMatch};
-use crate::http::{repositories, runs};
+use crate::http::{repositories, runs, webhooks};
 use crate::server::Server;
 
 /// Runs shown.
@@ -23,27 +25,60 @@ pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
     visit: Visit,
+    headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Answer {
-    page(&server, &who, &visit, &id, None).await
+    page(&server, &who, (&visit, &headers), &id, Aside::Nothing).await
 }
 
 pub(super) async fn test(
     State(server): State<Server>,
     who: Identity,
     visit: Visit,
+    headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Answer {
     let test = repositories::examine_registered(&server, &who, &id).await?;
-    page(&server, &who, &visit, &id, Some(test)).await
+    page(&server, &who, (&visit, &headers), &id, Aside::Test(test)).await
+}
+
+/// The secret is shown by the very answer to the form, and by no page that can be asked for.
+pub(super) async fn show_webhook(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Answer {
+    let base = webhooks::reached_at(&server, &headers);
+    let shown = webhooks::reveal(&server, &who, &base, &id).await?;
+    let secret = HookSecret {
+        secret: Redacted::new(shown.secret),
+        signing_token: Redacted::new(shown.signing_token),
+        setup: shown.setup,
+    };
+    page(&server, &who, (&visit, &headers), &id, Aside::Secret(secret)).await
+}
+
+pub(super) async fn rotate_webhook(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Answer {
+    let base = webhooks::reached_at(&server, &headers);
+    webhooks::replace_secret(&server, &who, &base, &id).await?;
+    let notice = Notice::new(Tone::Good, "The webhook has a new secret: show it, and give it to the forge");
+    answer::go_saying(&server, &visit, &address(&id), &notice)
 }
 
 async fn page(
     server: &Server,
     who: &Identity,
-    visit: &Visit,
+    (visit, headers): (&Visit, &HeaderMap),
     id: &str,
-    test: Option<RepositoryTest>,
+    aside: Aside,
 ) -> Answer {
     let mut reading = server.store().read().await?;
     let repository = repositories::load(&mut reading, who, id).await?;
@@ -57,9 +92,12 @@ async fn page(
     };
     let pending = reading.proposals_matching(&who.account_id, &in_states(&[Status::PendingApproval])).await?;
     let approved = reading.proposals_matching(&who.account_id, &in_states(&[Status::Approved])).await?;
+    let base = webhooks::reached_at(server, headers);
+    let webhook = webhooks::load(&mut reading, &base, &repository.id).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
     drop(reading);
-    let page = Repository { frame, repository, runs, owned, open: pending + approved, pending, test };
+    let open = pending + approved;
+    let page = Repository { frame, repository, runs, owned, open, pending, webhook, aside };
     answer::page(server, visit, &page)
 }
 

@@ -21,4 +21,5 @@ mod settings;
 mod tokens;
 mod transactions;
 mod users;
+mod webhooks;
 mod world;

@@ -2,7 +2,8 @@
 
 use askama::Template;
 use windlass_api::permission::Permission;
-use windlass_api::types::{CheckOutcome, RepositoryInfo, RepositoryTest, RunInfo};
+use windlass_api::types::{CheckOutcome, RepositoryInfo, RepositoryTest, RunInfo, WebhookInfo, WebhookSetup};
+use windlass_core::redacted::Redacted;
 
 use super::Allowed;
 use super::steps::{Decided, Step, steps};
@@ -25,8 +26,32 @@ pub struct Repository {
     pub open: usize,
     /// How many of them wait for a decision.
     pub pending: usize,
-    /// What a test of its connection found, if one was asked for.
-    pub test: Option<RepositoryTest>,
+    /// Its webhook.
+    pub webhook: WebhookInfo,
+    /// What was asked for beside, and is shown this once.
+    pub aside: Aside,
+}
+
+/// What stands beside a repository this once.
+#[derive(Clone, Debug)]
+pub enum Aside {
+    /// Nothing.
+    Nothing,
+    /// What a test of its connection found.
+    Test(RepositoryTest),
+    /// The secret of its webhook.
+    Secret(HookSecret),
+}
+
+/// What a forge is given to sign with.
+#[derive(Clone, Debug)]
+pub struct HookSecret {
+    /// The secret.
+    pub secret: Redacted<String>,
+    /// The same in the spelling of GitLab's signing tokens.
+    pub signing_token: Redacted<String>,
+    /// How to set it up, forge by forge.
+    pub setup: Vec<WebhookSetup>,
 }
 
 impl Repository {
@@ -90,6 +115,18 @@ pub(crate) fn outcome_icon(outcome: &CheckOutcome) -> &'static str {
         CheckOutcome::Passed => "good",
         CheckOutcome::Failed => "bad",
         CheckOutcome::NotReached => "dot",
+    }
+}
+
+/// What people call a forge.
+pub(crate) fn forge(slug: &str) -> String {
+    match slug {
+        "github" => "GitHub".to_owned(),
+        "gitea" => "Gitea or Forgejo".to_owned(),
+        "gitlab" => "GitLab".to_owned(),
+        "bitbucket" => "Bitbucket".to_owned(),
+        "generic" => "Anything else".to_owned(),
+        other => words::state(other),
     }
 }
 

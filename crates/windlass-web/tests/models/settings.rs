@@ -2,11 +2,12 @@
 
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types::{
-    AccountInfo, CheckInfo, CheckOutcome, HaltInfo, RepositoryTest, TokenInfo, UserInfo,
+    AccountInfo, CheckInfo, CheckOutcome, HaltInfo, RepositoryTest, TokenInfo, UserInfo, WebhookInfo,
+    WebhookReceived, WebhookRefused, WebhookSetup,
 };
 use windlass_core::redacted::Redacted;
 use windlass_web::Html;
-use windlass_web::pages::repository::Repository;
+use windlass_web::pages::repository::{Aside, HookSecret, Repository};
 use windlass_web::pages::repository_form::{Filled, RepositoryForm};
 use windlass_web::pages::settings::{Once, People, Policy, Settings, Tokens};
 
@@ -16,6 +17,21 @@ fn test(t: &str) -> RepositoryTest {
     let outcomes = [CheckOutcome::Passed, CheckOutcome::Failed, CheckOutcome::NotReached];
     let check = |outcome| CheckInfo { step: text(t), outcome, message: text(t), help: text(t) };
     RepositoryTest { ok: false, checks: outcomes.map(check).to_vec() }
+}
+
+fn webhook(t: &str) -> WebhookInfo {
+    let (at, event, outcome) = (text(t), text(t), text(t));
+    WebhookInfo {
+        url: text(t),
+        generation: 1,
+        last_delivery: Some(WebhookReceived { at, sender: text(t), event, outcome }),
+        last_refusal: Some(WebhookRefused { at: text(t), address: text(t), reason: text(t) }),
+    }
+}
+
+fn hook_secret(t: &str) -> HookSecret {
+    let setup = vec![WebhookSetup { forge: text(t), how: text(t) }];
+    HookSecret { secret: Redacted::new(text(t)), signing_token: Redacted::new(text(t)), setup }
 }
 
 fn filled(t: &str) -> Filled {
@@ -92,14 +108,15 @@ fn account(t: &str, halted: Option<HaltInfo>) -> Settings {
 pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let mut stopped = run(t);
     stopped.error.as_mut().expect("it failed").code = text("mass-destroy");
-    let one = Repository {
+    let one = |aside| Repository {
         frame: frame(t),
         repository: repository(t),
-        runs: vec![stopped, run(t)],
+        runs: vec![stopped.clone(), run(t)],
         owned: 3,
         open: 2,
         pending: 1,
-        test: Some(test(t)),
+        webhook: webhook(t),
+        aside,
     };
     let form = |existing| RepositoryForm {
         frame: frame(t),
@@ -120,7 +137,9 @@ pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         error: Some(error(t)),
     };
     vec![
-        ("a repository", one.html()),
+        ("a repository", one(Aside::Nothing).html()),
+        ("a repository that was tested", one(Aside::Test(test(t))).html()),
+        ("a repository with its secret", one(Aside::Secret(hook_secret(t))).html()),
         ("register", form(None).html()),
         ("register with a wrong address", at_field.html()),
         ("change a repository", form(Some(repository(t))).html()),

@@ -89,6 +89,19 @@ pub(crate) enum RepoCommand {
         #[arg(long, short)]
         yes: bool,
     },
+    /// Show the webhook of a repository: where a forge sends deliveries, and the secret it signs them with.
+    Webhook {
+        /// Its name or id.
+        repo: String,
+
+        /// Replace the secret. What is signed with the one before is refused at once.
+        #[arg(long)]
+        rotate: bool,
+
+        /// Do not ask.
+        #[arg(long, short, requires = "rotate")]
+        yes: bool,
+    },
     /// Forget the pinned SSH host keys. The next sync pins the keys it sees, so make sure that they are the right ones.
     ForgetHostKeys {
         /// Its name or id.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{
     MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo, RepositoryList,
-    RepositoryTest,
+    RepositoryTest, WebhookShown,
 };
 
 use super::confirm::{Asked, Consent, confirm};
@@ -62,6 +62,10 @@ pub(super) fn run(
             let call = remote.call(Operation::RepositoryMove, &[&repo]).body(&MoveBody { account });
             let answer = remote.ask(call)?;
             show(&answer, remote)
+        }
+        RepoCommand::Webhook { repo, rotate: true, yes } => rotate_webhook(&repo, yes.into(), remote),
+        RepoCommand::Webhook { repo, rotate: false, .. } => {
+            show_webhook(&remote.ask(remote.call(Operation::RepositoryWebhook, &[&repo]))?, remote)
         }
         RepoCommand::ForgetHostKeys { repo, yes } => forget_host_keys(&repo, yes.into(), remote),
     }
@@ -152,6 +156,24 @@ fn forget_host_keys(repo: &str, asked: Asked, remote: &Remote) -> Result<Exit, C
     }
     let answer = remote.ask(remote.call(Operation::RepositoryForgetHostKeys, &[&current.id]))?;
     show(&answer, remote)
+}
+
+fn show_webhook(answer: &serde_json::Value, remote: &Remote) -> Result<Exit, CommandError> {
+    remote.show::<WebhookShown>(answer, |shown, _| view::webhook::one(shown))?;
+    Ok(Exit::Fine)
+}
+
+fn rotate_webhook(repo: &str, asked: Asked, remote: &Remote) -> Result<Exit, CommandError> {
+    let current = current(repo, remote)?;
+    let question = format!(
+        "Replace the secret of the webhook of {}? Deliveries are refused until the forge has the new one.",
+        current.name
+    );
+    if confirm(&question, asked)? == Consent::Refused {
+        return Ok(Exit::Problems);
+    }
+    let answer = remote.ask(remote.call(Operation::RepositoryWebhookRotate, &[&current.id]))?;
+    show_webhook(&answer, remote)
 }
 
 fn fields(settings: &RepoSettings) -> Result<RepositoryFields, CommandError> {

@@ -19,6 +19,7 @@ pub(crate) mod sarif;
 pub(crate) mod table;
 mod time;
 mod value;
+pub(crate) mod webhook;
 pub(crate) mod yaml;
 
 use std::io::{self, IsTerminal as _, Write as _};

@@ -1,7 +1,8 @@
 //! Planted secrets: what is handed to a server in confidence comes out nowhere.
 //!
 //! Live values must be in an export, or it would not rebuild the fleet. It is the one answer that has them, and it is
-//! for those who may see the fleet.
+//! for those who may see the fleet. Beside it, two answers hold a secret of this server's own making: that of a token that
+//! was just made, and that of a webhook, which is kept nowhere and whose every look is on the record.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -316,7 +317,7 @@ async fn look_everywhere(process: &Process, token: &str, repository: &str, run: 
     let runs = process.get(token, "/api/v1/system/gitops_sync_runs?limit=500").await;
     for endpoint in endpoints().into_iter().filter(|endpoint| endpoint.method == Method::Get) {
         let ids = match endpoint.operation {
-            Operation::EventStream | Operation::Export => continue,
+            Operation::EventStream | Operation::Export | Operation::RepositoryWebhook => continue,
             Operation::RunShow => texts(&runs["sync_runs"], "id"),
             Operation::ProposalShow => texts(&run["proposals"], "id"),
             Operation::Resource(..) => ["db", "other", "hand", "one"].map(str::to_owned).to_vec(),
@@ -330,6 +331,31 @@ async fn look_everywhere(process: &Process, token: &str, repository: &str, run: 
     }
 }
 
+/// Looks at the secret of a webhook, replaces it in a way that is remembered, and sends it where it is believed and where
+/// it is not. Returns the secret that counts.
+async fn use_webhook(process: &Process, token: &str, repository: &str) -> String {
+    let path = format!("/api/v1/system/gitops_repositories/{repository}/webhook");
+    let (status, before) = process.ask_aside(token, "GET", &path, Vec::new()).await;
+    assert_eq!(status, 200);
+    let method = reqwest::Method::POST;
+    let request = process.http.request(method.clone(), format!("{}{path}/rotate", process.base));
+    let request = request.bearer_auth(token).header("idempotency-key", "rotate-once");
+    let shown: Value = request.send().await.unwrap().json().await.unwrap();
+    let secret = shown["secret"].as_str().unwrap().to_owned();
+    assert!(!before.contains(&secret));
+    for (repository, status) in [(repository, 200), ("absent", 401)] {
+        let url = format!("{}/api/v1/webhooks/{repository}", process.base);
+        let request = process.http.request(method.clone(), url).header("x-gitlab-token", &secret);
+        let response = request.header("x-gitlab-event", "Note Hook").body("{}").send().await.unwrap();
+        assert_eq!(response.status().as_u16(), status);
+        let text = response.text().await.unwrap();
+        process.answers.lock().unwrap().push(("a webhook".to_owned(), text));
+    }
+    let events = process.get(token, "/api/v1/system/fleet_events?kind=gitops.webhook_rotated").await;
+    assert_eq!(events["fleet_events"].as_array().map(Vec::len), Some(1), "{events}");
+    secret
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     let mut process = Process::start();
@@ -340,6 +366,8 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     work.commit("fleet.yaml", &fleet_text());
     let (repository, run) = live_with_secrets(&process, &token, &work).await;
     look_everywhere(&process, &token, &repository, &run).await;
+
+    let hook_secret = use_webhook(&process, &token, &repository).await;
 
     let export = "/api/v1/system/export_fleet_yaml";
     let (status, exported) = process.ask_aside(&secret, "GET", export, Vec::new()).await;
@@ -356,15 +384,14 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     assert!(!refused.contains("canary"));
 
     let log = process.stop();
+    let own = &[secret.as_str(), token.as_str(), process.password.as_str(), hook_secret.as_str()];
     assert!(log.contains("secrecy-request") && log.contains("DEBUG"), "requests are in the log by their id");
     let answers = std::mem::take(&mut *process.answers.lock().unwrap());
     assert!(answers.len() > 150, "{}", answers.len());
     let told =
         answers.iter().map(|(what, text)| (what.as_str(), text.as_bytes())).chain([("log", log.as_bytes())]);
     for (what, text) in told {
-        for word in
-            STRICT.iter().chain(LIVE).chain([&secret.as_str(), &token.as_str(), &process.password.as_str()])
-        {
+        for word in STRICT.iter().chain(LIVE).chain(own) {
             assert!(!holds(text, word), "{what} tells {word}: {}", String::from_utf8_lossy(text));
         }
     }
@@ -372,7 +399,7 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     files(&process.directory.path().join("data"), &mut kept);
     assert!(kept.iter().any(|(path, bytes)| path.contains("windlass.db") && holds(bytes, IN_FLEET)));
     for (path, bytes) in kept {
-        for word in STRICT.iter().chain([&secret.as_str(), &token.as_str(), &process.password.as_str()]) {
+        for word in STRICT.iter().chain(own) {
             // A mirror is git's own copy of what was committed.
             let is_committed = *word == BROKEN && path.contains("mirrors");
             assert!(is_committed || !holds(&bytes, word), "{path} holds {word}");

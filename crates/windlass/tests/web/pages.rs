@@ -24,7 +24,7 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
         }
         let id = match entry.page {
             Page::Run => run["id"].as_str().unwrap(),
-            Page::Repository | Page::ConfigureForm | Page::Tested => repository.as_str(),
+            Page::Repository | Page::ConfigureForm | Page::Tested | Page::Webhook => repository.as_str(),
             _ => run["proposals"][0]["id"].as_str().unwrap(),
         };
         let path = entry.path.replace("{id}", id).replace("{*rest}", "nowhere");

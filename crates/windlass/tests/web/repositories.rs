@@ -198,7 +198,15 @@ async fn who_may_only_look_sees_every_action_disabled_with_the_reason() {
     let viewer = installation.person(&installation.account, Role::Viewer).await;
     let mut browser = Browser::of(&installation, &viewer);
     let page = browser.page(&format!("/app/repositories/{id}")).await;
-    for name in ["Test connection", "Sync now", "Edit", "Enable: sync on its own", "Remove the repository"] {
+    for name in [
+        "Test connection",
+        "Sync now",
+        "Edit",
+        "Enable: sync on its own",
+        "Show secret",
+        "Replace the secret",
+        "Remove the repository",
+    ] {
         let end = page.find(&format!("{name}</button>")).unwrap_or_else(|| panic!("no {name} in {page}"));
         let tag = &page[page[..end].rfind("<button").unwrap()..end];
         assert!(tag.contains(" disabled"), "{name}: {tag}");
@@ -208,4 +216,37 @@ async fn who_may_only_look_sees_every_action_disabled_with_the_reason() {
     }
     let list = browser.page("/app/repositories").await;
     assert!(button(&list, "Register a repository").contains(" disabled"), "{list}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_secret_of_a_webhook_is_shown_by_the_answer_to_its_form_and_by_no_page() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet(FLEET);
+    let id = installation.register(&admin, "fleet", &work).await;
+    let path = format!("/api/v1/system/gitops_repositories/{id}/webhook");
+    let secret = installation.get(&admin, &path).await["secret"].as_str().unwrap().to_owned();
+    let mut browser = Browser::of(&installation, &admin);
+    let here = format!("/app/repositories/{id}");
+    let page = browser.page(&here).await;
+    let url = format!("{}/api/v1/webhooks/{id}", installation.base);
+    assert!(page.contains(&url) && page.contains("pushes are seen when the next sync is due"), "{page}");
+    let shown = browser.submit(&page, &format!("{here}/webhook"), &[]).await;
+    assert!(shown.status == 200 && shown.text.contains(&secret), "{shown:?}");
+    assert!(shown.text.contains("Gitea or Forgejo") && shown.text.contains("whsec_"), "{shown:?}");
+    for again in [&here, &format!("{here}/webhook")] {
+        let page = browser.page(again).await;
+        assert!(
+            page.contains(&url) && !page.contains(&secret) && !page.contains("whsec_"),
+            "{again}: {page}"
+        );
+    }
+    let after = browser.submit_and_follow(&page, &format!("{here}/webhook/rotate"), &[]).await;
+    assert!(after.contains("The webhook has a new secret") && !after.contains(&secret), "{after}");
+    let shown = browser.submit(&page, &format!("{here}/webhook"), &[]).await;
+    assert!(!shown.text.contains(&secret), "{shown:?}");
+    let audit = installation.get(&admin, "/api/v1/system/audit?target=repository/fleet").await;
+    let actions = crate::harness::texts(&audit["audit"], "action");
+    let looks = |action: &str| actions.iter().filter(|found| *found == action).count();
+    assert_eq!((looks("repository.show_webhook"), looks("repository.rotate_webhook")), (3, 1), "{actions:?}");
 }

@@ -1,0 +1,126 @@
+//! Bitbucket's bodies: those of Cloud and, with other names for everything, those of Data Center.
+
+use serde::Deserialize;
+
+use super::{HEADS, Meaning, PullRequestAction, parse, pull_request, pushed};
+
+#[derive(Deserialize)]
+struct CloudPush {
+    push: CloudChanges,
+}
+
+#[derive(Deserialize)]
+struct CloudChanges {
+    changes: Vec<CloudChange>,
+}
+
+#[derive(Deserialize)]
+struct CloudChange {
+    #[serde(default)]
+    new: Option<CloudRef>,
+    #[serde(default)]
+    old: Option<CloudRef>,
+}
+
+#[derive(Deserialize)]
+struct CloudRef {
+    r#type: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct CloudPullRequest {
+    pullrequest: CloudEnds,
+}
+
+#[derive(Deserialize)]
+struct CloudEnds {
+    id: u64,
+    source: CloudEnd,
+    destination: CloudEnd,
+}
+
+#[derive(Deserialize)]
+struct CloudEnd {
+    branch: Named,
+    commit: CloudCommit,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct CloudCommit {
+    hash: String,
+}
+
+#[derive(Deserialize)]
+struct CenterPush {
+    changes: Vec<CenterChange>,
+}
+
+#[derive(Deserialize)]
+struct CenterChange {
+    r#ref: CenterRef,
+}
+
+#[derive(Deserialize)]
+struct CenterRef {
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CenterPullRequest {
+    pull_request: CenterEnds,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CenterEnds {
+    id: u64,
+    from_ref: CenterEnd,
+    to_ref: CenterEnd,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CenterEnd {
+    id: String,
+    latest_commit: String,
+}
+
+pub(super) fn read(event: &str, body: &[u8]) -> Option<Meaning> {
+    use PullRequestAction::{Closed, Opened, Updated};
+    match event {
+        "repo:push" => {
+            let changes = parse::<CloudPush>(body)?.push.changes;
+            let refs = changes.into_iter().flat_map(|change| [change.new, change.old]).flatten();
+            pushed(refs.filter(|it| it.r#type == "branch").map(|it| format!("{HEADS}{}", it.name)))
+        }
+        "repo:refs_changed" => {
+            pushed(parse::<CenterPush>(body)?.changes.into_iter().map(|change| change.r#ref.id))
+        }
+        "pullrequest:created" => read_cloud_request(Opened, body),
+        "pullrequest:updated" => read_cloud_request(Updated, body),
+        "pullrequest:fulfilled" | "pullrequest:rejected" => read_cloud_request(Closed, body),
+        "pr:opened" => read_center_request(Opened, body),
+        "pr:from_ref_updated" | "pr:modified" => read_center_request(Updated, body),
+        "pr:merged" | "pr:declined" | "pr:deleted" => read_center_request(Closed, body),
+        "diagnostics:ping" => Some(Meaning::Ping),
+        _ => Some(Meaning::Other),
+    }
+}
+
+fn read_cloud_request(action: PullRequestAction, body: &[u8]) -> Option<Meaning> {
+    let CloudEnds { id, source, destination } = parse::<CloudPullRequest>(body)?.pullrequest;
+    pull_request(id, action, source.commit.hash, [&source.branch.name, &destination.branch.name])
+}
+
+fn read_center_request(action: PullRequestAction, body: &[u8]) -> Option<Meaning> {
+    let CenterEnds { id, from_ref, to_ref } = parse::<CenterPullRequest>(body)?.pull_request;
+    let branches = [from_ref.id.strip_prefix(HEADS)?, to_ref.id.strip_prefix(HEADS)?];
+    pull_request(id, action, from_ref.latest_commit, branches)
+}

@@ -1,0 +1,50 @@
+//! GitHub's bodies, and those of Gitea and Forgejo, which took over their shapes.
+
+use serde::Deserialize;
+
+use super::{Meaning, PullRequestAction, RefBody, parse, pull_request, pushed};
+
+#[derive(Deserialize)]
+struct PullRequestBody {
+    #[serde(default)]
+    action: String,
+    number: u64,
+    pull_request: Ends,
+}
+
+#[derive(Deserialize)]
+struct Ends {
+    head: End,
+    base: Base,
+}
+
+#[derive(Deserialize)]
+struct End {
+    r#ref: String,
+    sha: String,
+}
+
+#[derive(Deserialize)]
+struct Base {
+    r#ref: String,
+}
+
+pub(super) fn read(event: &str, body: &[u8]) -> Option<Meaning> {
+    match event {
+        "push" => pushed([parse::<RefBody>(body)?.r#ref]),
+        // Gitea tells of new commits and of reviews by events of their own.
+        "pull_request" | "pull_request_sync" => {
+            let body: PullRequestBody = parse(body)?;
+            let action = match body.action.as_str() {
+                "opened" | "reopened" => PullRequestAction::Opened,
+                "synchronize" | "synchronized" | "edited" => PullRequestAction::Updated,
+                "closed" => PullRequestAction::Closed,
+                _ => PullRequestAction::Other,
+            };
+            let Ends { head, base } = body.pull_request;
+            pull_request(body.number, action, head.sha, [&head.r#ref, &base.r#ref])
+        }
+        "ping" => Some(Meaning::Ping),
+        _ => Some(Meaning::Other),
+    }
+}

@@ -1,0 +1,361 @@
+//! Every way of signing, rightly and wrongly; every body, sound and strange.
+
+use std::collections::BTreeMap;
+
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use windlass_core::time::Timestamp;
+
+use super::fixtures::{Fixture, NEW, pull_requests, pushes};
+use super::secret::hex;
+use super::*;
+
+const NOW: i64 = 1_763_280_000;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(seconds * 1000)
+}
+
+fn secret() -> Secret {
+    Secret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000001", 0)
+}
+
+type Headers = BTreeMap<&'static str, String>;
+
+/// A request that can be changed before it is looked at.
+#[derive(Clone)]
+struct Sent {
+    headers: Headers,
+    body: Vec<u8>,
+}
+
+impl Sent {
+    fn verify_at(&self, secret: &Secret, seconds: i64) -> Result<Delivery<'_>, Refusal> {
+        let header = |name: &str| self.headers.get(name).map(String::as_str);
+        verify(Incoming { header: &header, body: &self.body }, secret, at(seconds))
+    }
+
+    fn verify(&self) -> Result<Delivery<'_>, Refusal> {
+        self.verify_at(&secret(), NOW)
+    }
+}
+
+fn mac(key: &[u8], message: &[u8]) -> Vec<u8> {
+    hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), message).as_ref().to_vec()
+}
+
+/// How a body can be signed: each sender's way, and GitLab's two.
+const WAYS: [&str; 6] = ["github", "gitea", "forgejo", "gitlab token", "gitlab signed", "bitbucket"];
+
+/// A body signed in one of [`WAYS`], or in the generic one.
+fn signed(way: &str, event: &str, body: &[u8]) -> Sent {
+    let text = secret().text().expose().clone();
+    let tag = hex(&mac(text.as_bytes(), body));
+    let time = NOW.to_string();
+    let event = event.to_owned();
+    let headers: Headers = match way {
+        "github" => [("x-github-event", event), ("x-hub-signature-256", format!("sha256={tag}"))].into(),
+        "gitea" => [
+            ("x-gitea-event", event.clone()),
+            ("x-gitea-signature", tag.clone()),
+            ("x-github-event", event),
+            ("x-hub-signature-256", format!("sha256={tag}")),
+        ]
+        .into(),
+        "forgejo" => [("x-forgejo-event", event), ("x-forgejo-signature", tag)].into(),
+        "gitlab token" => [("x-gitlab-event", event), ("x-gitlab-token", text)].into(),
+        "gitlab signed" => {
+            let key = STANDARD.decode(&secret().signing_token().expose()["whsec_".len()..]).expect("base64");
+            let message = [b"some-id.", time.as_bytes(), b".", body].concat();
+            let signature = format!("v1,{}", STANDARD.encode(mac(&key, &message)));
+            [
+                ("x-gitlab-event", event),
+                ("webhook-id", "some-id".to_owned()),
+                ("webhook-timestamp", time),
+                ("webhook-signature", signature),
+            ]
+            .into()
+        }
+        "bitbucket" => [("x-event-key", event), ("x-hub-signature", format!("sha256={tag}"))].into(),
+        _ => {
+            let tag = hex(&mac(text.as_bytes(), &[time.as_bytes(), b".", body].concat()));
+            [("x-windlass-signature", format!("t={time},v1={tag}"))].into()
+        }
+    };
+    Sent { headers, body: body.to_vec() }
+}
+
+fn way_of(sender: Sender) -> &'static str {
+    match sender {
+        Sender::GitHub => "github",
+        Sender::Gitea => "gitea",
+        Sender::GitLab => "gitlab signed",
+        Sender::Bitbucket => "bitbucket",
+        Sender::Generic => "generic",
+    }
+}
+
+fn meaning_of(fixture: &Fixture) -> Meaning {
+    let sent = signed(way_of(fixture.sender), fixture.event, fixture.body.to_string().as_bytes());
+    sent.verify().expect("rightly signed").meaning()
+}
+
+#[test]
+fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
+    for way in WAYS.into_iter().chain(["generic"]) {
+        let sent = signed(way, "push", b"{}");
+        assert!(sent.verify().is_ok(), "{way}");
+        let other = Secret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000001", 1);
+        assert_eq!(sent.verify_at(&other, NOW).err(), Some(Refusal::Wrong), "{way}: another generation");
+        let other = Secret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000002", 0);
+        assert_eq!(sent.verify_at(&other, NOW).err(), Some(Refusal::Wrong), "{way}: another repository");
+        // A token says nothing about the body; everything else does.
+        let changed = Sent { body: b"{} ".to_vec(), ..sent.clone() };
+        assert_eq!(changed.verify().is_ok(), way == "gitlab token", "{way}: another body");
+        for name in sent.headers.keys() {
+            let mut without = sent.clone();
+            without.headers.remove(name);
+            let is_event = name.ends_with("event") || name.ends_with("key");
+            let has_twin = way == "gitea";
+            assert!(without.verify().is_err() || is_event || has_twin, "{way} without {name}");
+        }
+        for broken in ["", "sha256=", "v1,", "t=1,v1=00", "%", "\u{7f}", &"0".repeat(64), &"ü".repeat(32)] {
+            let mut wrong = sent.clone();
+            for (name, value) in &mut wrong.headers {
+                if name.contains("signature") || name.ends_with("token") {
+                    broken.clone_into(value);
+                }
+            }
+            assert!(matches!(wrong.verify(), Err(Refusal::Wrong)), "{way}: {broken}");
+        }
+    }
+    let nobody = Sent { headers: Headers::new(), body: b"{}".to_vec() };
+    assert_eq!(nobody.verify().err(), Some(Refusal::Unknown));
+}
+
+#[test]
+fn a_signature_that_is_wrong_is_not_rescued_by_a_token_that_is_right() {
+    let mut sent = signed("gitlab signed", "Push Hook", b"{}");
+    sent.headers.insert("x-gitlab-token", secret().text().expose().clone());
+    assert!(sent.verify().is_ok());
+    sent.headers.insert("webhook-id", "another".to_owned());
+    assert_eq!(sent.verify().err(), Some(Refusal::Wrong));
+}
+
+#[test]
+fn what_has_a_time_is_believed_for_five_minutes_and_not_before_its_time() {
+    for way in ["generic", "gitlab signed"] {
+        let sent = signed(way, "Push Hook", b"{}");
+        for (seconds, is_timely) in [(0, true), (299, true), (-299, true), (302, false), (-302, false)] {
+            assert_eq!(sent.verify_at(&secret(), NOW + seconds).is_ok(), is_timely, "{way}: {seconds}");
+        }
+        assert_eq!(sent.verify_at(&secret(), 0).err(), Some(Refusal::Untimely));
+        assert_eq!(sent.verify_at(&secret(), i64::MAX / 1000).err(), Some(Refusal::Untimely));
+    }
+}
+
+#[test]
+fn a_delivery_is_the_same_whatever_unsigned_header_was_changed() {
+    let first = signed("github", "push", b"{}");
+    let mut again = first.clone();
+    again.headers.insert("x-github-delivery", "made up".to_owned());
+    let as_gitea = signed("gitea", "push", b"{}");
+    let identity = |sent: &Sent| sent.verify().expect("rightly signed").identity;
+    assert_eq!(identity(&first), identity(&again));
+    assert_eq!(identity(&first), identity(&as_gitea), "nor as whose it is sent");
+    assert_ne!(identity(&first), identity(&signed("github", "push", b"{ }")));
+}
+
+#[test]
+fn a_push_names_its_branch_whoever_sends_it() {
+    for fixture in pushes() {
+        let expected = Meaning::Push { branches: vec!["main".to_owned()] };
+        assert_eq!(meaning_of(&fixture), expected, "{:?} {}", fixture.sender, fixture.event);
+    }
+}
+
+#[test]
+fn a_pull_request_is_the_same_whoever_sends_it() {
+    for fixture in pull_requests() {
+        let expected = Meaning::PullRequest(PullRequest {
+            number: 3,
+            action: PullRequestAction::Updated,
+            head_sha: NEW.to_owned(),
+            head_branch: "more-nodes".to_owned(),
+            base_branch: "main".to_owned(),
+        });
+        assert_eq!(meaning_of(&fixture), expected, "{:?} {}", fixture.sender, fixture.event);
+    }
+}
+
+#[test]
+fn what_is_of_no_use_is_told_from_what_cannot_be_read() {
+    let read = |sender, event, body: Value| meaning_of(&Fixture { sender, event, body });
+    assert_eq!(read(Sender::GitHub, "ping", json!({"zen": "x"})), Meaning::Ping);
+    assert_eq!(read(Sender::Bitbucket, "diagnostics:ping", json!({"test": true})), Meaning::Ping);
+    for (sender, event) in [
+        (Sender::GitHub, "star"),
+        (Sender::Gitea, "issues"),
+        (Sender::GitLab, "Note Hook"),
+        (Sender::Bitbucket, "x"),
+    ] {
+        assert_eq!(read(sender, event, json!([1])), Meaning::Other, "{event}");
+    }
+    let tag = json!({"ref": "refs/tags/v1"});
+    assert_eq!(read(Sender::GitHub, "push", tag.clone()), Meaning::Push { branches: Vec::new() });
+    assert_eq!(read(Sender::Generic, "", tag), Meaning::Push { branches: Vec::new() });
+    assert_eq!(read(Sender::Generic, "", json!({"by": "cron"})), Meaning::Something);
+    assert_eq!(signed("generic", "", b" \n").verify().expect("signed").meaning(), Meaning::Something);
+    for body in [
+        json!({"ref": ["refs/heads/main"]}),
+        json!({"ref": "refs/heads/"}),
+        json!({"ref": format!("refs/heads/{}", "x".repeat(256))}),
+        json!({"ref": "refs/heads/ma\nin"}),
+        json!({"ref": null}),
+        json!([]),
+        json!("push"),
+    ] {
+        assert_eq!(read(Sender::GitHub, "push", body.clone()), Meaning::Unreadable, "{body}");
+    }
+}
+
+#[test]
+fn bodies_made_to_hurt_are_only_unreadable() {
+    let deep = ["[".repeat(500_000), format!("{{\"ref\":{}", "[".repeat(500_000)), "{\"a\":".repeat(200_000)];
+    let odd = [
+        r#"{"ref":"refs/heads/main","ref":"refs/heads/other"}"#.to_owned(),
+        r#"{"ref":"refs/heads/\ud800"}"#.to_owned(),
+        "payload=%7B%22ref%22%3A%22refs%2Fheads%2Fmain%22%7D".to_owned(),
+        "\u{feff}{}".to_owned(),
+        "{\"number\":1e999,\"action\":\"opened\",\"pull_request\":{}}".to_owned(),
+    ];
+    for body in deep.iter().chain(&odd) {
+        for (way, event) in [
+            ("github", "push"),
+            ("github", "pull_request"),
+            ("gitlab token", "Push Hook"),
+            ("bitbucket", "repo:push"),
+        ] {
+            let sent = signed(way, event, body.as_bytes());
+            let meaning = sent.verify().expect("rightly signed").meaning();
+            assert_eq!(meaning, Meaning::Unreadable, "{way} {event}: {}", &body[..20.min(body.len())]);
+        }
+    }
+}
+
+#[test]
+fn a_secret_is_what_it_was_and_cannot_be_printed() {
+    // Every forge that was set up would have to be set up anew if this changed.
+    assert_eq!(secret().text().expose(), "5d31aa0d19f927d77aa986852c91096d7ca3e28a3b396fe558571d130689bf2f");
+    assert_eq!(format!("{:?}", secret()), "Secret((hidden))");
+    assert!(secret().signing_token().expose().starts_with("whsec_"));
+}
+
+/// JSON that is nearly what forges send.
+fn nearly() -> impl Strategy<Value = Value> {
+    let word = prop_oneof![
+        Just("refs/heads/main".to_owned()),
+        Just(NEW.to_owned()),
+        Just("branch".to_owned()),
+        ".{0,12}",
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word.prop_map(Value::from),
+    ];
+    let keys = prop::sample::select(vec![
+        "ref",
+        "object_kind",
+        "object_attributes",
+        "pull_request",
+        "pullrequest",
+        "pullRequest",
+        "head",
+        "base",
+        "sha",
+        "number",
+        "iid",
+        "id",
+        "action",
+        "push",
+        "changes",
+        "new",
+        "old",
+        "type",
+        "name",
+        "source",
+        "destination",
+        "branch",
+        "commit",
+        "hash",
+        "fromRef",
+        "toRef",
+        "latestCommit",
+        "last_commit",
+        "source_branch",
+    ]);
+    leaf.prop_recursive(5, 40, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((keys.clone(), inner), 0..6).prop_map(|entries| entries
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect()),
+        ]
+    })
+}
+
+const EVENTS: [&str; 12] = [
+    "push",
+    "pull_request",
+    "pull_request_sync",
+    "ping",
+    "Push Hook",
+    "Merge Request Hook",
+    "System Hook",
+    "repo:push",
+    "repo:refs_changed",
+    "pullrequest:created",
+    "pr:opened",
+    "pr:merged",
+];
+
+proptest! {
+    #[test]
+    fn no_body_makes_reading_panic(body in prop::collection::vec(any::<u8>(), 0..200), event in 0..EVENTS.len()) {
+        for way in WAYS.into_iter().chain(["generic"]) {
+            let sent = signed(way, EVENTS[event], &body);
+            let _ = sent.verify().expect("rightly signed").meaning();
+        }
+    }
+
+    #[test]
+    fn no_body_that_is_nearly_one_makes_reading_panic(body in nearly(), event in 0..EVENTS.len()) {
+        for way in WAYS.into_iter().chain(["generic"]) {
+            let sent = signed(way, EVENTS[event], body.to_string().as_bytes());
+            let meaning = sent.verify().expect("rightly signed").meaning();
+            if let Meaning::Push { branches } = meaning {
+                prop_assert!(branches.iter().all(|branch| !branch.is_empty() && !branch.contains(char::is_control)));
+            }
+        }
+    }
+
+    #[test]
+    fn no_headers_make_verifying_panic_or_believe(
+        values in prop::collection::vec("[ -~]{0,90}", 9), body in prop::collection::vec(any::<u8>(), 0..50)
+    ) {
+        let names = ["x-hub-signature-256", "x-gitea-signature", "x-gitlab-token", "x-hub-signature", "webhook-id",
+            "webhook-timestamp", "webhook-signature", "x-windlass-signature", "x-event-key"];
+        for leave_out in 0..names.len() {
+            let headers = names.iter().zip(&values).skip(leave_out).map(|(name, value)| (*name, value.clone())).collect();
+            let sent = Sent { headers, body: body.clone() };
+            prop_assert!(sent.verify().is_err());
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Webhooks: a forge says that something was pushed, and Windlass looks.
+//!
+//! A delivery is believed only if it is signed with the repository's secret, which is checked before anything is parsed.
+//! It means at most "look now": the run that it queues is the very one that `sync_now` queues, and nothing that a payload
+//! says is fetched. Whoever may not know that a repository exists learns nothing here.
+
+mod allowance;
+mod pull_request;
+mod setup;
+
+use std::time::{Duration, Instant};
+
+use axum::http::HeaderMap;
+use serde_json::json;
+use windlass_core::time::Timestamp;
+use windlass_forge::hook::{Delivery, Incoming, Meaning, PullRequest, Refusal, Secret, verify};
+use windlass_store::{NewEvent, Received, Refused, Repository, Severity, StoreError, Trigger};
+
+pub(crate) use allowance::Allowances;
+pub(crate) use setup::setup;
+
+use crate::clock::now;
+use crate::http::request::header_text;
+use crate::server::Server;
+use crate::sync::{SyncRequest, queue_run};
+use crate::tell;
+
+/// What became of a delivery that was signed rightly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Windlass looks at the repository.
+    Accepted,
+    /// It came before.
+    Duplicate,
+    /// It is of no use here, and why.
+    Ignored(String),
+}
+
+impl Outcome {
+    /// The spelling in numbers.
+    fn slug(&self) -> &'static str {
+        match self {
+            Outcome::Accepted => "accepted",
+            Outcome::Duplicate => "duplicate",
+            Outcome::Ignored(_) => "ignored",
+        }
+    }
+}
+
+/// Why a delivery was not taken.
+#[derive(Debug)]
+pub(crate) enum Unwelcome {
+    /// There is no such repository, it is disabled, or the signature is wrong: which, is not told.
+    Refused,
+    /// There were too many; wait so long.
+    TooMany(Duration),
+    /// The database could not tell.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Unwelcome {
+    fn from(error: StoreError) -> Unwelcome {
+        Unwelcome::Store(error)
+    }
+}
+
+/// A request as it came in.
+pub(crate) struct Request<'r> {
+    /// Which repository, as the address names it.
+    pub(crate) repository: &'r str,
+    /// Where it comes from.
+    pub(crate) from: &'r str,
+    pub(crate) headers: &'r HeaderMap,
+    pub(crate) body: &'r [u8],
+}
+
+/// The secret of a repository's webhook.
+pub(crate) fn secret_of(server: &Server, repository_id: &str, generation: i64) -> Secret {
+    Secret::derive(server.session_key(), repository_id, generation)
+}
+
+/// Takes a delivery.
+pub(crate) async fn receive(server: &Server, request: &Request<'_>) -> Result<Outcome, Unwelcome> {
+    let now = now();
+    let mut reading = server.store().read().await?;
+    let repository = reading.repository_of_webhook(request.repository).await?;
+    let repository = repository.filter(|repository| repository.enabled);
+    // Without a repository the same is done with the secret of nobody, which nobody was ever shown.
+    let id = repository.as_ref().map_or("", |repository| repository.id.as_str());
+    let generation = reading.webhook(id).await?.generation;
+    drop(reading);
+    let secret = secret_of(server, id, generation);
+    let header = |name: &str| header_text(request.headers, name);
+    let verified = verify(Incoming { header: &header, body: request.body }, &secret, now);
+    match (repository, verified) {
+        (Some(repository), Ok(delivery)) => take(server, &repository, &delivery, now).await,
+        (repository, verified) => Err(refuse(server, repository, verified.err(), request.from)),
+    }
+}
+
+/// What a delivery asks for.
+enum Wish {
+    Look,
+    PullRequest(PullRequest),
+    Nothing(String),
+}
+
+fn wish(branch: &str, meaning: Meaning) -> Wish {
+    let nothing = |reason: &str| Wish::Nothing(reason.to_owned());
+    match meaning {
+        Meaning::Something => Wish::Look,
+        Meaning::Push { branches } if branches.iter().any(|pushed| pushed == branch) => Wish::Look,
+        Meaning::Push { .. } => Wish::Nothing(format!("nothing was pushed to the branch {branch}")),
+        Meaning::PullRequest(request) => Wish::PullRequest(request),
+        Meaning::Ping => nothing("the webhook works; this was only a test"),
+        Meaning::Other => nothing("events of this kind are of no use here"),
+        Meaning::Unreadable => {
+            nothing("the body cannot be read: is the content type of the webhook application/json?")
+        }
+    }
+}
+
+/// Does what a believed delivery asks for, once.
+async fn take(
+    server: &Server,
+    repository: &Repository,
+    delivery: &Delivery<'_>,
+    now: Timestamp,
+) -> Result<Outcome, Unwelcome> {
+    let wish = wish(&repository.branch, delivery.meaning());
+    if let Err(wait) = server.allowances().received.take(&repository.id, Instant::now()) {
+        count(delivery.sender.slug(), "limited");
+        if let Wish::Look = wish {
+            // Not lost: forges do not send again what was refused.
+            let mut writing = server.store().write().await?;
+            writing.repository_hasten(&repository.id, now.after(wait)).await?;
+            writing.commit().await?;
+        }
+        return Err(Unwelcome::TooMany(wait));
+    }
+    let outcome = act(server, repository, delivery, wish, now).await?;
+    count(delivery.sender.slug(), outcome.slug());
+    if outcome == Outcome::Accepted {
+        server.nudges().sync.notify_one();
+    }
+    Ok(outcome)
+}
+
+/// Writes what a delivery changes, and that it came, in one transaction.
+async fn act(
+    server: &Server,
+    repository: &Repository,
+    delivery: &Delivery<'_>,
+    wish: Wish,
+    now: Timestamp,
+) -> Result<Outcome, Unwelcome> {
+    let mut writing = server.store().write_account(&repository.account_id).await?;
+    let Some(repository) = writing.repository(&repository.account_id, &repository.id).await? else {
+        return Err(Unwelcome::Refused);
+    };
+    let does_something = !matches!(wish, Wish::Nothing(_));
+    if does_something && !writing.delivery_note(&repository.id, delivery.identity, now).await? {
+        return Ok(Outcome::Duplicate);
+    }
+    let outcome = match wish {
+        Wish::Look => {
+            // A run that is fetching does not count as one that waits: another one follows it.
+            let request = SyncRequest { trigger: Trigger::Webhook, by: None, confirm_mass_destroy: false };
+            let run_id = queue_run(&mut writing, &repository, &request, now).await?;
+            writing.event(received_event(&repository, delivery, run_id, now));
+            Outcome::Accepted
+        }
+        Wish::PullRequest(request) => {
+            pull_request::pull_request_changed(&mut writing, &repository, &request).await?
+        }
+        Wish::Nothing(reason) => Outcome::Ignored(reason),
+    };
+    let told = match &outcome {
+        Outcome::Ignored(reason) => format!("ignored: {reason}"),
+        other => other.slug().to_owned(),
+    };
+    let received = Received {
+        at: now,
+        from: delivery.sender.slug().to_owned(),
+        event: delivery.event.clone(),
+        outcome: told,
+    };
+    writing.webhook_received(&repository.id, &received).await?;
+    server.commit(writing).await?;
+    Ok(outcome)
+}
+
+fn received_event(
+    repository: &Repository,
+    delivery: &Delivery<'_>,
+    run_id: String,
+    now: Timestamp,
+) -> NewEvent {
+    let message = format!("{} says that {} changed", delivery.sender, repository.name);
+    let payload = json!({"sender": delivery.sender.slug(), "event": delivery.event});
+    let (kind, by) = ("gitops.webhook_received", "webhook");
+    let event = tell::repository_event(kind, Severity::Low, repository, by, message, payload, now);
+    NewEvent { correlation_id: Some(run_id), ..event }
+}
+
+/// Refuses a delivery. Those who send many wrong ones are asked to wait; they are still read, for what a stranger sends
+/// must not keep a forge out that comes through the same proxy.
+fn refuse(
+    server: &Server,
+    repository: Option<Repository>,
+    refusal: Option<Refusal>,
+    from: &str,
+) -> Unwelcome {
+    count("unknown", "refused");
+    if let (Some(repository), Some(refusal)) = (repository, refusal)
+        && server.allowances().told.take(&repository.id, Instant::now()).is_ok()
+    {
+        // Beside the answer, which takes no longer for repositories that exist.
+        let (server, from) = (server.clone(), from.to_owned());
+        tokio::spawn(async move {
+            if let Err(error) = tell_refusal(&server, &repository, refusal, from).await {
+                tracing::warn!(%error, "a refused webhook could not be noted");
+            }
+        });
+    }
+    match server.allowances().refused.take(from, Instant::now()) {
+        Ok(()) => Unwelcome::Refused,
+        Err(wait) => Unwelcome::TooMany(wait),
+    }
+}
+
+async fn tell_refusal(
+    server: &Server,
+    repository: &Repository,
+    refusal: Refusal,
+    from: String,
+) -> Result<(), StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account(&repository.account_id).await?;
+    if writing.repository(&repository.account_id, &repository.id).await?.is_none() {
+        return Ok(());
+    }
+    let message = format!("a webhook for {} was refused: {refusal}", repository.name);
+    let payload = json!({"reason": refusal.to_string(), "address": from});
+    let (kind, by) = ("gitops.webhook_refused", "webhook");
+    writing.event(tell::repository_event(kind, Severity::Medium, repository, by, message, payload, now));
+    let refused = Refused { at: now, from, reason: refusal.to_string() };
+    writing.webhook_refused(&repository.id, &refused).await?;
+    server.commit(writing).await
+}
+
+fn count(sender: &'static str, outcome: &'static str) {
+    metrics::counter!("windlass_webhooks_total", "sender" => sender, "outcome" => outcome).increment(1);
+}

@@ -1,0 +1,36 @@
+//! How a webhook is set up at each forge, in one line each. The guide says more.
+
+use windlass_api::types::WebhookSetup;
+use windlass_forge::hook::Sender;
+
+/// One line for each sender.
+pub(crate) fn setup() -> Vec<WebhookSetup> {
+    Sender::ALL
+        .iter()
+        .map(|sender| WebhookSetup { forge: sender.slug().to_owned(), how: how(*sender).to_owned() })
+        .collect()
+}
+
+fn how(sender: Sender) -> &'static str {
+    match sender {
+        Sender::GitHub => {
+            "Settings, Webhooks, Add webhook: the URL as payload URL, content type application/json, the secret, \
+             just the push event"
+        }
+        Sender::Gitea => {
+            "Settings, Webhooks, Add webhook, Gitea or Forgejo: the URL as target URL, POST, application/json, the \
+             secret, push events"
+        }
+        Sender::GitLab => {
+            "Settings, Webhooks, Add new webhook: the URL, the secret as secret token, push events; or the signing \
+             token through GitLab's API"
+        }
+        Sender::Bitbucket => {
+            "Repository settings, Webhooks, Add webhook: the URL, the secret, repository push"
+        }
+        Sender::Generic => {
+            "POST to the URL with X-Windlass-Signature: t=<unix seconds>,v1=<hex>, the HMAC-SHA256 of \
+             <unix seconds>.<body> under the secret"
+        }
+    }
+}

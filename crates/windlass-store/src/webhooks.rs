@@ -1,0 +1,139 @@
+//! Webhooks of repositories: which generation of their secret counts, what came in last, and what must not come in twice.
+
+use windlass_core::digest::Digest;
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// The generation of a secret that was never replaced.
+const FIRST: i64 = 1;
+
+/// The webhook of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Webhook {
+    /// Which of its secrets counts.
+    pub generation: i64,
+    /// The last delivery that was signed rightly.
+    pub received: Option<Received>,
+    /// The last one that was not, roughly: not each of many is noted.
+    pub refused: Option<Refused>,
+}
+
+/// A delivery that was signed rightly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// When.
+    pub at: Timestamp,
+    /// Who sent it.
+    pub from: String,
+    /// What its sender calls the event.
+    pub event: String,
+    /// What was made of it.
+    pub outcome: String,
+}
+
+/// A delivery that was not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// When.
+    pub at: Timestamp,
+    /// The address it came from.
+    pub from: String,
+    /// Why.
+    pub reason: String,
+}
+
+fn read_webhook(row: &mut Row) -> Result<Webhook, StoreError> {
+    let generation = row.number()?;
+    let (at, from) = (row.optional_moment()?, row.optional_text()?.unwrap_or_default());
+    let (event, outcome) =
+        (row.optional_text()?.unwrap_or_default(), row.optional_text()?.unwrap_or_default());
+    let received = at.map(|at| Received { at, from, event, outcome });
+    let (at, from, reason) = (
+        row.optional_moment()?,
+        row.optional_text()?.unwrap_or_default(),
+        row.optional_text()?.unwrap_or_default(),
+    );
+    let refused = at.map(|at| Refused { at, from, reason });
+    Ok(Webhook { generation, received, refused })
+}
+
+impl Reading {
+    /// The webhook of a repository.
+    pub async fn webhook(&mut self, repository_id: &str) -> Result<Webhook, StoreError> {
+        let sql = "SELECT generation, received_at, received_from, received_event, received_outcome, refused_at, \
+                   refused_from, refused_reason FROM webhooks WHERE repository_id = $1";
+        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
+        let none = Webhook { generation: FIRST, received: None, refused: None };
+        rows.first_mut().map_or(Ok(none), read_webhook)
+    }
+}
+
+impl Writing {
+    /// Makes the secret of a webhook another one. Returns its generation.
+    pub async fn webhook_rotate(&mut self, repository_id: &str) -> Result<i64, StoreError> {
+        let sql = "INSERT INTO webhooks (repository_id, generation) VALUES ($1, $2) ON CONFLICT (repository_id) \
+                   DO UPDATE SET generation = webhooks.generation + 1 RETURNING generation";
+        let mut rows = self.connection.rows(sql, values![repository_id, FIRST + 1]).await?;
+        rows.first_mut().map_or(Ok(FIRST), Row::number)
+    }
+
+    /// Notes the last delivery that was signed rightly.
+    pub async fn webhook_received(
+        &mut self,
+        repository_id: &str,
+        received: &Received,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO webhooks (repository_id, generation, received_at, received_from, received_event, \
+                   received_outcome) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (repository_id) DO UPDATE SET \
+                   received_at = excluded.received_at, received_from = excluded.received_from, \
+                   received_event = excluded.received_event, received_outcome = excluded.received_outcome";
+        let values =
+            values![repository_id, FIRST, received.at, &received.from, &received.event, &received.outcome];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Notes the last delivery that was refused.
+    pub async fn webhook_refused(
+        &mut self,
+        repository_id: &str,
+        refused: &Refused,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO webhooks (repository_id, generation, refused_at, refused_from, refused_reason) \
+                   VALUES ($1, $2, $3, $4, $5) ON CONFLICT (repository_id) DO UPDATE SET \
+                   refused_at = excluded.refused_at, refused_from = excluded.refused_from, \
+                   refused_reason = excluded.refused_reason";
+        let values = values![repository_id, FIRST, refused.at, &refused.from, &refused.reason];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Notes a delivery with the rest of the transaction. False if it came before.
+    pub async fn delivery_note(
+        &mut self,
+        repository_id: &str,
+        identity: Digest,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO webhook_deliveries (repository_id, identity, at) VALUES ($1, $2, $3) \
+                   ON CONFLICT (repository_id, identity) DO NOTHING";
+        let values = values![repository_id, identity.to_string(), now];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Forgets deliveries older than a moment.
+    pub async fn deliveries_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        self.connection.execute("DELETE FROM webhook_deliveries WHERE at < $1", values![before]).await
+    }
+
+    /// Syncs a repository no later than at a moment.
+    pub async fn repository_hasten(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE repositories SET next_sync_at = $2 WHERE id = $1 AND next_sync_at > $2";
+        self.connection.execute(sql, values![id, at]).await?;
+        Ok(())
+    }
+}

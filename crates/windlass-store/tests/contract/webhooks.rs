@@ -1,0 +1,107 @@
+//! Webhooks.
+
+use windlass_core::digest::Digest;
+use windlass_store::{Received, Refused, Webhook, new_id};
+
+use crate::world::{at, on_both};
+
+fn received(second: i64, outcome: &str) -> Received {
+    let text = |text: &str| text.to_owned();
+    Received { at: at(second), from: text("github"), event: text("push"), outcome: text(outcome) }
+}
+
+#[test]
+fn a_webhook_is_found_by_id_or_by_account_and_name_and_by_nothing_less() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let fleet = world.repository(&acme, "fleet").await;
+        let namesake = world.repository(&other, "fleet").await;
+        let mut reading = world.store.read().await.unwrap();
+        for (address, found) in [
+            (fleet.id.as_str(), Some(&fleet.id)),
+            ("acme:fleet", Some(&fleet.id)),
+            ("other:fleet", Some(&namesake.id)),
+            ("fleet", None),
+            ("acme", None),
+            (":fleet", None),
+            ("acme:", None),
+            ("acme:fleet:", None),
+            ("", None),
+            (new_id().as_str(), None),
+        ] {
+            let repository = reading.repository_of_webhook(address).await.unwrap();
+            assert_eq!(repository.map(|it| it.id).as_ref(), found, "{address}");
+        }
+    });
+}
+
+#[test]
+fn what_came_in_last_is_kept_and_rotating_changes_only_the_generation() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let second = world.repository(&acme, "second").await.id;
+        let mut writing = world.store.write().await.unwrap();
+        let none = Webhook { generation: 1, received: None, refused: None };
+        assert_eq!(writing.webhook(&fleet.id).await.unwrap(), none);
+        writing.webhook_received(&fleet.id, &received(1, "ignored")).await.unwrap();
+        writing.webhook_received(&fleet.id, &received(2, "accepted")).await.unwrap();
+        let refused = Refused { at: at(3), from: "192.0.2.7".to_owned(), reason: "wrong".to_owned() };
+        writing.webhook_refused(&fleet.id, &refused).await.unwrap();
+        assert_eq!(writing.webhook_rotate(&fleet.id).await.unwrap(), 2);
+        assert_eq!(writing.webhook_rotate(&fleet.id).await.unwrap(), 3);
+        let last = Webhook { generation: 3, received: Some(received(2, "accepted")), refused: Some(refused) };
+        assert_eq!(writing.webhook(&fleet.id).await.unwrap(), last);
+        assert_eq!(
+            writing.webhook_rotate(&second).await.unwrap(),
+            2,
+            "the first secret counts without a row"
+        );
+    });
+}
+
+#[test]
+fn a_delivery_is_new_once_until_it_is_forgotten() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let (one, two) = (world.repository(&acme, "one").await.id, world.repository(&acme, "two").await.id);
+        let identity = Digest::of(b"body");
+        let mut writing = world.store.write().await.unwrap();
+        assert!(writing.delivery_note(&one, identity, at(1)).await.unwrap());
+        assert!(!writing.delivery_note(&one, identity, at(9)).await.unwrap());
+        assert!(writing.delivery_note(&two, identity, at(2)).await.unwrap(), "each repository by itself");
+        assert!(writing.delivery_note(&one, Digest::of(b"other"), at(2)).await.unwrap());
+        assert_eq!(writing.deliveries_forget(at(2)).await.unwrap(), 1);
+        assert!(writing.delivery_note(&one, identity, at(3)).await.unwrap());
+        assert!(!writing.delivery_note(&two, identity, at(3)).await.unwrap());
+    });
+}
+
+#[test]
+fn a_repository_is_hastened_but_never_put_off_and_takes_its_webhook_with_it() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let fleet = world.repository(&acme, "fleet").await;
+        let mut writing = world.store.write().await.unwrap();
+        for (asked, then) in [(50, 50), (90, 50), (20, 20)] {
+            if asked == 50 {
+                writing.repository_schedule(&fleet.id, at(60)).await.unwrap();
+            }
+            writing.repository_hasten(&fleet.id, at(asked)).await.unwrap();
+            let next = writing.repository(&acme, &fleet.id).await.unwrap().unwrap().next_sync_at;
+            assert_eq!(next, at(then), "{asked}");
+        }
+        writing.delivery_note(&fleet.id, Digest::of(b"body"), at(1)).await.unwrap();
+        let mut twin = fleet.clone();
+        (twin.id, twin.name) = (new_id(), "twin".to_owned());
+        writing.repository_leave(&fleet, &twin, &other, at(2)).await.unwrap();
+        assert_eq!(
+            writing.webhook(&fleet.id).await.unwrap().generation,
+            2,
+            "the old account knows the first"
+        );
+        writing.repository_remove(&fleet.id).await.unwrap();
+        assert_eq!(writing.webhook(&fleet.id).await.unwrap().generation, 1, "nothing is left");
+        writing.commit().await.unwrap();
+    });
+}
