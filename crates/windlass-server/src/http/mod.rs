@@ -25,4 +25,4 @@ pub(crate) mod tokens;
 pub(crate) mod users;
 
 pub(crate) use health::gather_numbers;
-pub(crate) use routes::router;
+pub(crate) use routes::{PATIENCE, router};

@@ -58,6 +58,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     config.database = address_of(&options.data)?;
     config.listen = options.listen;
     config.public_url.clone_from(&options.public_url);
+    config.mcp_hosts.clone_from(&options.mcp_allowed_host);
     if options.allow_insecure_git {
         config.insecure_git = windlass_server::Insecure::Allowed;
     }
