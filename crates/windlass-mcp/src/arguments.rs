@@ -66,7 +66,7 @@ fn describe(key: &str, schema: &Map<String, Value>) -> String {
     let about = schema.get("properties").and_then(|all| all.get(key));
     let text = |word| about.and_then(|about| about.get(word)).and_then(Value::as_str);
     match (text("type"), text("description")) {
-        (Some(kind), Some(about)) => format!("`{key}` is a {kind}: {about}"),
+        (Some(kind), Some(about)) => format!("`{key}` ({kind}): {about}"),
         (None, Some(about)) => format!("`{key}`: {about}"),
         _ => "see the tool's input schema".to_owned(),
     }

@@ -12,6 +12,7 @@ mod brief;
 mod call;
 mod perform;
 mod reference;
+mod schema;
 pub mod speak;
 mod table;
 mod tool;

@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use windlass_api::endpoint::Operation;
 
-use crate::arguments;
 use crate::call::{Call, Refusal};
+use crate::{arguments, schema};
 
 /// What using a tool does to the world, for clients that ask people before they let a program use one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,11 @@ impl Tool {
         (self.schema)()
     }
 
+    /// The calls that it makes of these arguments.
+    pub fn calls(&self, given: &Map<String, Value>) -> Result<Vec<Call>, Refusal> {
+        self.read(given)?.calls()
+    }
+
     /// What arguments ask of it.
     pub(crate) fn read(&self, given: &Map<String, Value>) -> Result<Box<dyn Asked>, Refusal> {
         (self.read)(given)
@@ -106,36 +111,12 @@ fn schema_of<A: JsonSchema>() -> Map<String, Value> {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
-    without_null(&mut schema);
-    let mut schema = match schema {
-        Value::Object(schema) => schema,
-        _ => Map::new(),
-    };
-    // Names and remarks of our own types say nothing to who uses a tool.
-    schema.remove("title");
+    let schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    let Value::Object(mut schema) = schema else { return Map::new() };
+    schema::simplify(&mut schema);
+    // The remarks on our own types say nothing to who uses a tool.
     schema.remove("description");
     schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    schema.insert("additionalProperties".to_owned(), Value::Bool(false));
     schema
-}
-
-/// What can be left out is null for us and absent for others; schemas with two types confuse many clients.
-fn without_null(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            if let Some(Value::Array(types)) = map.get_mut("type") {
-                types.retain(|kind| kind != "null");
-                if let [only] = types.as_slice() {
-                    let only = only.clone();
-                    map.insert("type".to_owned(), only);
-                }
-            }
-            if map.get("default").is_some_and(Value::is_null) {
-                map.remove("default");
-            }
-            map.values_mut().for_each(without_null);
-        }
-        Value::Array(items) => items.iter_mut().for_each(without_null),
-        _ => {}
-    }
 }

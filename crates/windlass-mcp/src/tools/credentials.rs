@@ -15,6 +15,7 @@ pub(crate) struct List {
     /// Whose credentials: `system`, the only ones there are.
     scope: Option<Scope>,
     /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.
     cursor: Option<String>,

@@ -40,6 +40,7 @@ pub(crate) struct List {
     /// Oldest first instead, after this number.
     after: Option<u64>,
     /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.
     cursor: Option<String>,

@@ -86,6 +86,7 @@ pub(crate) struct List {
     /// Text in the resource's name.
     q: Option<String>,
     /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.
     cursor: Option<String>,
@@ -183,6 +184,7 @@ pub(crate) struct Apply {
     /// With `approve`: why, for the record.
     reason: Option<String>,
     /// Seconds to wait for the end, 0 to 60. Default 10.
+    #[schemars(range(max = 60))]
     wait_seconds: Option<u64>,
 }
 

@@ -57,6 +57,7 @@ pub(crate) struct Register {
     /// Whether it is synced on its own. Default yes.
     enabled: Option<bool>,
     /// Seconds between syncs, 10 to 86400. Default 300.
+    #[schemars(range(min = 10, max = 86400))]
     reconcile_interval_seconds: Option<u64>,
 }
 
@@ -113,6 +114,7 @@ impl Asked for Get {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct List {
     /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.
     cursor: Option<String>,

@@ -67,6 +67,7 @@ pub(crate) struct Sync {
     /// Says that destroying most of what the repository owns is meant.
     confirm_mass_destroy: Option<bool>,
     /// Seconds to wait for the comparison, 0 to 60. Default 0: ask for the run with `system_gitops_get_sync_run`.
+    #[schemars(range(max = 60))]
     wait_seconds: Option<u64>,
 }
 
@@ -90,6 +91,7 @@ pub(crate) struct Get {
     /// The sync run's id.
     sync_run_id: String,
     /// Seconds to wait until it has compared, 0 to 60. Default 0.
+    #[schemars(range(max = 60))]
     wait_seconds: Option<u64>,
 }
 
@@ -137,6 +139,7 @@ pub(crate) struct List {
     /// Only of this repository, by id or name.
     repository_id: Option<String>,
     /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.
     cursor: Option<String>,

@@ -82,7 +82,7 @@ impl Caller for Inside {
             address: self.who.address.clone(),
             request_id: self.request_id.clone(),
             method: call.operation.endpoint().method.as_str().parse().unwrap_or(Method::POST),
-            path: call.path_and_query(),
+            path: call.path_and_query().split('?').next().unwrap_or_default().to_owned(),
         };
         let noted =
             record_refusal(&self.server, &self.who, &asked, (StatusCode::FORBIDDEN, &refusal.code)).await;

@@ -11,6 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::http::header::AUTHORIZATION;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::any;
@@ -40,6 +41,8 @@ pub(crate) fn router(server: &Server, inside: Router) -> Router<Server> {
         .layer(from_fn(guard::word_refusals))
 }
 
-async fn answer(caller: Inside, request: Request) -> Response {
+async fn answer(caller: Inside, mut request: Request) -> Response {
+    // The caller has it. Nobody else needs it, and what nobody has nobody logs.
+    request.headers_mut().remove(AUTHORIZATION);
     windlass_mcp::speak::answer(caller, request).await.map(Body::new)
 }
