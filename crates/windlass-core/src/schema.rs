@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::gate::Policy;
 use crate::manifest::FleetFile;
+use crate::resource::Kind;
 use crate::shape::{Description, FieldDescription, Record, RecordDescription, SectionDescription};
 
 /// The JSON Schema (2020-12) of fleet.yaml and of the files it includes.
@@ -16,6 +17,11 @@ pub fn json_schema() -> Value {
 /// The JSON Schema (2020-12) of a policy.
 pub fn policy_schema() -> Value {
     root_schema(&Policy::description(), "urn:windlass:schema:policy:1", "approval policy, version 1")
+}
+
+/// The JSON Schema (2020-12) of the fields of one kind of resource, without its name.
+pub fn kind_schema(kind: Kind) -> Value {
+    root_schema(&kind.description(), &format!("urn:windlass:schema:{}:1", kind.slug()), kind.slug())
 }
 
 /// The schema of a whole document, with its name and the title that editors show.

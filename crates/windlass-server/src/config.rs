@@ -20,6 +20,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where browsers reach it, if not where it listens: `https://windlass.example.com`.
     pub public_url: Option<String>,
+    /// Other names by which MCP clients may reach it, beside those that are known: see `mcp::place`.
+    pub mcp_hosts: Vec<String>,
     /// Whether `http://` and `file://` repositories may be registered.
     pub insecure_git: Insecure,
     /// Where credentials are kept.
@@ -72,6 +74,7 @@ impl Config {
             data_dir,
             listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
             public_url: None,
+            mcp_hosts: Vec::new(),
             insecure_git: Insecure::Refused,
             credentials: Credentials::Nowhere,
             max_proposals: DEFAULT_CAP,

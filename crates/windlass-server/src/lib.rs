@@ -15,6 +15,7 @@ mod gatekeeper;
 mod grant;
 mod http;
 mod loops;
+mod mcp;
 mod offer;
 mod once;
 mod payload;

@@ -24,14 +24,26 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "windlass-api",
             "windlass-core",
             "windlass-forge",
+            "windlass-mcp",
             "windlass-secrets",
             "windlass-source",
             "windlass-store",
             "windlass-web",
         ],
     ),
+    ("windlass-mcp", &["windlass-api", "windlass-core"]),
     ("windlass-web", &["windlass-api", "windlass-core"]),
-    ("windlass", &["windlass-api", "windlass-core", "windlass-server", "windlass-source", "windlass-store"]),
+    (
+        "windlass",
+        &[
+            "windlass-api",
+            "windlass-core",
+            "windlass-mcp",
+            "windlass-server",
+            "windlass-source",
+            "windlass-store",
+        ],
+    ),
     ("windlass-testkit", &["windlass-core"]),
     ("windlass-bench", &["windlass-api", "windlass-core", "windlass-testkit"]),
 ];
@@ -101,10 +113,12 @@ fn no_source_file_is_longer_than_600_lines() {
 }
 
 #[test]
-fn only_the_yaml_module_knows_the_yaml_parser_and_only_the_git_module_knows_gix() {
-    for (word, home) in
-        [("granit_parser", "crates/windlass-core/src/yaml/"), ("gix::", "crates/windlass-source/src/git/")]
-    {
+fn only_one_place_knows_each_foreign_library() {
+    for (word, home) in [
+        ("granit_parser", "crates/windlass-core/src/yaml/"),
+        ("gix::", "crates/windlass-source/src/git/"),
+        ("rmcp::", "crates/windlass-mcp/src/speak/"),
+    ] {
         let output = Command::new("git")
             .args(["grep", "-l", word, "--", "crates/*/src/*.rs"])
             .current_dir(project_root())

@@ -161,7 +161,7 @@ pub(crate) struct Told {
 
 /// The answer in the one shape that errors have, with the id of its request. An answer that came from below, and says
 /// nothing or something else, gets a body that does.
-pub(super) fn worded(mut response: Response, request_id: &str) -> Response {
+pub(crate) fn worded(mut response: Response, request_id: &str) -> Response {
     let status = response.status();
     let told = response.extensions_mut().remove::<Told>();
     if !status.is_client_error() && !status.is_server_error() {

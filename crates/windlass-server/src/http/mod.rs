@@ -26,4 +26,4 @@ pub(crate) mod users;
 pub(crate) mod webhooks;
 
 pub(crate) use health::gather_numbers;
-pub(crate) use routes::router;
+pub(crate) use routes::{PATIENCE, router};

@@ -12,11 +12,12 @@ use super::{
     accounts, audit, auth, credentials, drift, events, guard, health, idempotency, policy, proposals,
     repositories, resources, runs, tokens, users, webhooks,
 };
+use crate::mcp;
 use crate::server::Server;
 use crate::web;
 
 /// Longer than the longest `wait`.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(75);
+pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(75);
 
 /// Every route of the API and every page, with what surrounds them.
 pub(crate) fn router(server: &Server) -> Router {
@@ -30,14 +31,17 @@ pub(crate) fn router(server: &Server) -> Router {
         }
         router = router.route(&endpoint.path, route);
     }
-    router
+    let api = router
         .route_layer(from_fn_with_state(server.clone(), idempotency::remember))
         .route_layer(from_fn_with_state(server.clone(), guard::authorize))
         .fallback(health::nowhere)
         .method_not_allowed_fallback(health::wrong_method)
         .layer(CatchPanicLayer::custom(guard::panicked))
-        .layer(from_fn(guard::word_errors))
-        .merge(web::router(server))
+        .layer(from_fn(guard::word_errors));
+    // Tools call the very routes that everyone calls, with all that surrounds them.
+    let inside = api.clone().layer(from_fn(guard::surround)).with_state(server.clone());
+    api.merge(web::router(server))
+        .merge(mcp::router(server, inside))
         .layer(CompressionLayer::new())
         .layer(from_fn(guard::surround))
         .with_state(server.clone())

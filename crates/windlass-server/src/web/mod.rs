@@ -40,3 +40,4 @@ mod topology;
 mod visit;
 
 pub(crate) use routes::router;
+pub(crate) use visit::is_from_here;

@@ -77,8 +77,8 @@ pub(super) fn is_bound(server: &Server, binding: &str, given: &str) -> bool {
     !expected.is_empty() && bool::from(expected.as_bytes().ct_eq(given.as_bytes()))
 }
 
-/// Whether a form was sent by a page of ours, as far as the browser says.
-pub(super) fn is_from_here(headers: &HeaderMap, server: &Server) -> bool {
+/// Whether a request was made by a page of ours, or by no page, as far as the browser says.
+pub(crate) fn is_from_here(headers: &HeaderMap, server: &Server) -> bool {
     if header_text(headers, "sec-fetch-site").is_some_and(|site| site != "same-origin") {
         return false;
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use windlass_api::permission::{Permission, Role};
 
 use super::gitops::Paging;
@@ -87,6 +87,10 @@ pub(crate) enum TokenCommand {
         #[arg(long = "permission", value_name = "PERMISSION", value_parser = parse_permission)]
         permissions: Vec<Permission>,
 
+        /// Give it what this takes, as far as you may it yourself; more with --permission.
+        #[arg(long = "for", value_enum, value_name = "PURPOSE")]
+        purpose: Option<Purpose>,
+
         /// Days until it ends, 1 to 365.
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=365))]
         days: Option<u32>,
@@ -99,6 +103,27 @@ pub(crate) enum TokenCommand {
         #[arg(value_name = "ID|NAME")]
         which: String,
     },
+}
+
+/// What a token is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Purpose {
+    /// An MCP client: it looks, registers repositories and syncs, so that changes are proposed. It does not approve.
+    Mcp,
+}
+
+impl Purpose {
+    /// What it takes.
+    pub(crate) const fn permissions(self) -> &'static [Permission] {
+        match self {
+            Purpose::Mcp => &[
+                Permission::GitopsRead,
+                Permission::GitopsWrite,
+                Permission::GitopsSync,
+                Permission::FleetRead,
+            ],
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

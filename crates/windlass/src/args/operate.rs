@@ -33,6 +33,11 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "WINDLASS_PUBLIC_URL", value_name = "URL", value_parser = read_public_url)]
     pub(crate) public_url: Option<String>,
 
+    /// Another name by which MCP clients may reach it, beside localhost, the listening address and the name of
+    /// --public-url. May be given more than once.
+    #[arg(long, env = "WINDLASS_MCP_ALLOWED_HOSTS", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) mcp_allowed_host: Vec<String>,
+
     /// Where repositories' credentials are: a directory per credential with one file per key, or PATH.json.
     /// `{account}` in it stands for the account's name.
     #[arg(long, env = "WINDLASS_CREDENTIALS_DIR", value_name = "DIR")]

@@ -164,6 +164,12 @@ pub(crate) enum RemoteCommand {
     User(Group<UserCommand>),
     /// List and make accounts.
     Account(Group<AccountCommand>),
+    /// Offer the server's tools to an MCP client, over standard input and output.
+    ///
+    /// For clients that start their servers themselves. Asks the server as you, or with WINDLASS_TOKEN: better a token of
+    /// its own, made with `windlass token create NAME --for mcp`. Clients that speak HTTP need none of this: the server
+    /// answers them at /mcp.
+    Mcp(At<NoOptions>),
     /// Pull the kill switch: nothing is applied until someone resumes.
     Halt(At<HaltOptions>),
     /// Apply again after a halt.

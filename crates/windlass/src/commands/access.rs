@@ -2,7 +2,8 @@
 
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{
-    AccountBody, AccountEnvelope, AccountList, AuditList, AuditVerdict, TokenBody, TokenCreated, TokenList,
+    AccountBody, AccountEnvelope, AccountList, AuditList, AuditVerdict, Me, TokenBody, TokenCreated,
+    TokenList,
 };
 
 use super::find;
@@ -31,9 +32,14 @@ pub(super) fn audit(command: &AuditCommand, remote: &Remote) -> Result<Exit, Com
 
 pub(super) fn token(command: &TokenCommand, remote: &Remote) -> Result<Exit, CommandError> {
     match command {
-        TokenCommand::Create { name, permissions, days } => {
-            let body =
-                TokenBody { name: name.clone(), permissions: permissions.clone(), expires_in_days: *days };
+        TokenCommand::Create { name, permissions, purpose, days } => {
+            let mut permissions = permissions.clone();
+            if let Some(purpose) = purpose {
+                let me: Me = remote.get(remote.call(Operation::Me, &[]))?;
+                let taken = purpose.permissions().iter().filter(|wanted| me.permissions.contains(wanted));
+                permissions.extend(taken);
+            }
+            let body = TokenBody { name: name.clone(), permissions, expires_in_days: *days };
             let answer = remote.ask(remote.call(Operation::TokenCreate, &[]).body(&body))?;
             remote.show::<TokenCreated>(&answer, |created, _| view::access::token_created(created))?;
         }

@@ -18,8 +18,8 @@ use windlass_core::secret::HIDDEN;
 use super::credentials::Credentials;
 use super::destination::{Destination, variable};
 use super::{
-    access, apply, credential, describe, drift, events, export, get, login, policy, proposal, refusal, repo,
-    run, set,
+    access, apply, credential, describe, drift, events, export, get, login, mcp, policy, proposal, refusal,
+    repo, run, set,
 };
 use super::{status, sync, user};
 use crate::args::server::{Output, RemoteCommand, RootServerOptions, ServerOptions};
@@ -56,6 +56,7 @@ pub(crate) fn run(
         RemoteCommand::Token(group) => access::token(&group.command, &open(group.server)?),
         RemoteCommand::User(group) => user::run(&group.command, &open(group.server)?),
         RemoteCommand::Account(group) => access::account(&group.command, &open(group.server)?),
+        RemoteCommand::Mcp(at) => mcp::run(&open(at.server)?),
         RemoteCommand::Halt(at) => status::halt(&at.options, &open(at.server)?),
         RemoteCommand::Resume(at) => status::resume(&open(at.server)?),
     }
@@ -66,8 +67,30 @@ pub(super) struct Remote {
     pub(super) client: Client,
     pub(super) terminal: Terminal,
     runtime: tokio::runtime::Runtime,
-    token: Option<Redacted<String>>,
+    mask: Mask,
     output: Output,
+}
+
+/// Hides our token in what a server sends back.
+#[derive(Clone)]
+pub(super) struct Mask(Option<Redacted<String>>);
+
+impl Mask {
+    /// A text without the token.
+    pub(super) fn hide(&self, text: String) -> String {
+        match &self.0 {
+            Some(token) if !token.expose().is_empty() && text.contains(token.expose()) => {
+                text.replace(token.expose(), HIDDEN)
+            }
+            _ => text,
+        }
+    }
+
+    /// A value without the token.
+    pub(super) fn hide_in<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        let hidden = serde_json::to_string(&value).map(|text| self.hide(text));
+        hidden.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(value)
+    }
 }
 
 impl Remote {
@@ -101,7 +124,7 @@ impl Remote {
     ) -> Result<Remote, CommandError> {
         let client = destination.client(token.clone())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Remote { client, terminal, runtime, token, output })
+        Ok(Remote { client, terminal, runtime, mask: Mask(token), output })
     }
 
     fn check_account(&self, meant: &str) -> Result<(), CommandError> {
@@ -140,7 +163,7 @@ impl Remote {
     /// Calls, for an answer that may be that there is no such thing.
     pub(super) fn ask_if_there(&self, call: Call<'_>) -> Result<Option<Value>, CommandError> {
         match self.runtime.block_on(call.send::<Value>()) {
-            Ok(answer) => Ok(Some(self.hide_in(answer))),
+            Ok(answer) => Ok(Some(self.mask.hide_in(answer))),
             Err(ClientError::Refused { status: 404, .. }) => Ok(None),
             Err(error) => Err(self.told(error)),
         }
@@ -207,7 +230,7 @@ impl Remote {
     pub(super) fn told(&self, error: ClientError) -> CommandError {
         let hidden = match error {
             ClientError::Refused { status, body } => {
-                ClientError::Refused { status, body: self.hide_in(body) }
+                ClientError::Refused { status, body: self.mask.hide_in(body) }
             }
             ClientError::Answer(reason) => ClientError::Answer(self.hide(reason)),
             other => other,
@@ -217,16 +240,11 @@ impl Remote {
 
     /// A server's text without our token, should it send it back.
     pub(super) fn hide(&self, text: String) -> String {
-        match &self.token {
-            Some(token) if !token.expose().is_empty() && text.contains(token.expose()) => {
-                text.replace(token.expose(), HIDDEN)
-            }
-            _ => text,
-        }
+        self.mask.hide(text)
     }
 
-    fn hide_in<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        let hidden = serde_json::to_string(&value).map(|text| self.hide(text));
-        hidden.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(value)
+    /// What hides our token, for those who outlive this.
+    pub(super) fn mask(&self) -> Mask {
+        self.mask.clone()
     }
 }

@@ -10,6 +10,9 @@ use crate::args::operate::{DataOptions, LogFormat, LogOptions, ServeOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
+/// What others say too much of: the MCP SDK logs whole messages, with whatever people put into them.
+const QUIET: [&str; 1] = ["rmcp=off"];
+
 /// Runs a server until it is told to stop.
 pub(crate) fn run(options: &ServeOptions) -> Result<Exit, CommandError> {
     start_log(&options.log, "info")?;
@@ -34,6 +37,8 @@ pub(super) fn start_log(options: &LogOptions, default: &str) -> Result<(), Comma
     let filter = tracing_subscriber::EnvFilter::try_new(filter).map_err(|error| {
         CommandError::told(format!("--log: {error}"), "write a level, or a filter such as `info,access=warn`")
     })?;
+    let quiet = QUIET.iter().filter_map(|directive| directive.parse().ok());
+    let filter = quiet.fold(filter, tracing_subscriber::EnvFilter::add_directive);
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // A second start in one process, as in tests, logs where the first does.
     let _ = match options.log_format {
@@ -58,6 +63,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     config.database = address_of(&options.data)?;
     config.listen = options.listen;
     config.public_url.clone_from(&options.public_url);
+    config.mcp_hosts.clone_from(&options.mcp_allowed_host);
     if options.allow_insecure_git {
         config.insecure_git = windlass_server::Insecure::Allowed;
     }

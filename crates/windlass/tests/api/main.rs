@@ -8,6 +8,7 @@ mod events;
 mod harness;
 mod isolation;
 mod lists;
+mod mcp;
 mod privilege;
 mod repetition;
 mod resources;

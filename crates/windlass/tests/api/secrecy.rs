@@ -97,6 +97,8 @@ impl Process {
     async fn ask_aside(&self, token: &str, method: &str, path: &str, body: Vec<u8>) -> (u16, String) {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
         let request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(token).body(body);
+        let request = request.header("accept", "application/json, text/event-stream");
+        let request = request.header("content-type", "application/json");
         let response = request.header("x-request-id", "secrecy-request").send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), format!("{:?}", response.headers()));
         self.answers.lock().unwrap().push((format!("headers of {path}"), headers));
@@ -237,6 +239,33 @@ async fn make_mistakes(process: &Process, token: &str) {
     }
     let (_, text) = process.ask_aside(MALFORMED, "GET", "/api/v1/auth/me", Vec::new()).await;
     assert!(text.contains("unauthorized"));
+    misuse_tools(process, token).await;
+}
+
+/// Secrets where tools want none, and where they want some.
+async fn misuse_tools(process: &Process, token: &str) {
+    for (tool, arguments) in [
+        (
+            "system_gitops_register_repository",
+            json!({"repo_url": format!("https://u:{URL_PASSWORD}@git.example.com/x")}),
+        ),
+        (
+            "system_gitops_register_repository",
+            json!({"repo_url": "https://git.example.com/x", "ca_pem": private_key()}),
+        ),
+        ("system_gitops_register_repository", json!({"repo_url": [MALFORMED]})),
+        ("system_gitops_get_repository", json!({"repository_id": {"password": MALFORMED}})),
+        (
+            "system_create_node",
+            json!({"hostname": "a", "template": "absent", "config": {"api_token": MALFORMED}}),
+        ),
+    ] {
+        let params = json!({"name": tool, "arguments": arguments});
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let refused = process.tell(token, "POST", "/mcp", message).await;
+        assert_eq!(refused["result"]["isError"], true, "{tool}: {refused}");
+    }
+    process.ask(token, "POST", "/mcp", format!("{{\"password\": \"{MALFORMED}\", ").into_bytes()).await;
 }
 
 /// Syncs that succeed and fail, in every way that touches a credential.

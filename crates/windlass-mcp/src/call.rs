@@ -1,0 +1,118 @@
+//! A call of the API that a tool makes, and who carries it out.
+
+use std::future::Future;
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass_api::endpoint::Operation;
+use windlass_api::types::ErrorBody;
+
+use crate::who::Who;
+
+/// Why something was not done: what the API said, or would say.
+pub type Refusal = Box<ErrorBody>;
+
+/// One call of the API.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Which operation.
+    pub operation: Operation,
+    /// What fills the `{…}` of its path, in order.
+    pub parts: Vec<String>,
+    /// What stands behind `?`.
+    pub query: Vec<(&'static str, String)>,
+    /// Its body.
+    pub body: Option<Value>,
+    /// The code of an error after which the next call is made all the same.
+    pub tolerates: Option<&'static str>,
+}
+
+/// Carries calls out for someone.
+pub trait Caller: Send + Sync + 'static {
+    /// Who is asking.
+    fn who(&self) -> impl Future<Output = Result<Who, Refusal>> + Send;
+
+    /// Calls. An answer that is not JSON is a text.
+    fn call(&self, call: &Call) -> impl Future<Output = Result<Value, Refusal>> + Send;
+
+    /// Notes that a call was refused before it was made.
+    fn refused(&self, call: &Call, refusal: &ErrorBody) -> impl Future<Output = ()> + Send;
+}
+
+impl Call {
+    /// A call without anything but its operation.
+    pub(crate) fn new(operation: Operation) -> Call {
+        Call { operation, parts: Vec::new(), query: Vec::new(), body: None, tolerates: None }
+    }
+
+    /// A call about one thing, by id or name.
+    pub(crate) fn about(operation: Operation, id: &str) -> Result<Call, Refusal> {
+        // Parts of a path that lead elsewhere: another route, with another permission.
+        if matches!(id.trim(), "" | "." | "..") {
+            return Err(refusal(
+                "bad-value",
+                "an id or name is missing",
+                "give the id or name of what is meant",
+            ));
+        }
+        Ok(Call { parts: vec![id.to_owned()], ..Call::new(operation) })
+    }
+
+    /// Adds something behind `?` if there is something.
+    pub(crate) fn query(mut self, name: &'static str, value: Option<&(impl ToString + ?Sized)>) -> Call {
+        self.query.extend(value.map(|value| (name, value.to_string())));
+        self
+    }
+
+    /// Sets the body.
+    pub(crate) fn body(mut self, body: &impl Serialize) -> Call {
+        self.body = serde_json::to_value(body).ok();
+        self
+    }
+
+    /// Path and query, with everything escaped that is not a plain character.
+    pub fn path_and_query(&self) -> String {
+        let mut url = url::Url::parse("http://windlass").expect("it is one");
+        let mut parts = self.parts.iter();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.clear();
+            for segment in self.operation.endpoint().path.split('/').filter(|segment| !segment.is_empty()) {
+                match segment.starts_with('{') {
+                    true => segments.push(parts.next().map_or("", String::as_str)),
+                    false => segments.push(segment),
+                };
+            }
+        }
+        if !self.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&self.query);
+        }
+        url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
+    }
+}
+
+/// Something that is not done, and what to do about it.
+pub(crate) fn refusal(code: &str, message: impl Into<String>, help: impl Into<String>) -> Refusal {
+    Box::new(ErrorBody {
+        code: code.to_owned(),
+        message: message.into(),
+        help: help.into(),
+        details: Vec::new(),
+        request_id: String::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_an_id_holds_it_stays_one_part_of_the_path() {
+        let path = |id| Call::about(Operation::RepositoryShow, id).map(|call| call.path_and_query());
+        let all = "/api/v1/system/gitops_repositories";
+        assert_eq!(path("fleet").ok(), Some(format!("{all}/fleet")));
+        assert_eq!(path("a/../b?c#d%2e").ok(), Some(format!("{all}/a%2F..%2Fb%3Fc%23d%252e")));
+        for elsewhere in ["", " ", ".", ".."] {
+            assert!(path(elsewhere).is_err(), "{elsewhere}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The table of tools.
+//!
+//! To add one: what it can be asked, calls and tells in a file of `tools/`, and a row here. Whoever may use the
+//! operation of its row may use it; nothing else has to be said.
+
+use std::sync::LazyLock;
+
+use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::noun::Noun;
+
+use crate::tool::{Effect, Tool};
+use crate::tools::{credentials, drift, events, export, proposals, repositories, resources, runs};
+
+/// Every tool.
+pub fn tools() -> &'static [Tool] {
+    static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(rows);
+    &TOOLS
+}
+
+/// The tool of this name.
+pub fn find(name: &str) -> Option<&'static Tool> {
+    tools().iter().find(|tool| tool.name == name)
+}
+
+fn rows() -> Vec<Tool> {
+    let mut rows = repository_rows();
+    rows.extend(proposal_rows());
+    rows.extend(fleet_rows());
+    rows
+}
+
+fn repository_rows() -> Vec<Tool> {
+    vec![
+        Tool::row::<repositories::Register>(
+            "system_gitops_register_repository",
+            Effect::Begins,
+            Operation::RepositoryCreate,
+            "Registers a git repository with a fleet.yaml and syncs it for the first time. Changes are only proposed.",
+        ),
+        Tool::row::<repositories::List>(
+            "system_gitops_list_repositories",
+            Effect::Looks,
+            Operation::RepositoryList,
+            "The registered repositories, by name.",
+        ),
+        Tool::row::<repositories::Get>(
+            "system_gitops_get_repository",
+            Effect::Looks,
+            Operation::RepositoryShow,
+            "A repository: its configuration, and how its last sync ended.",
+        ),
+        Tool::row::<repositories::Unregister>(
+            "system_gitops_unregister_repository",
+            Effect::Changes,
+            Operation::RepositoryRemove,
+            "Takes a repository out of the reconcile cycle. Git is untouched; what it owned stays, owned by nobody.",
+        ),
+        Tool::row::<runs::Sync>(
+            "system_gitops_sync_repository",
+            Effect::Begins,
+            Operation::RepositorySync,
+            "Syncs a repository now: fetches, compares and proposes. Nothing is applied by it.",
+        ),
+        Tool::row::<runs::Get>(
+            "system_gitops_get_sync_run",
+            Effect::Looks,
+            Operation::RunShow,
+            "A sync run: its diff, its proposals, what was applied, problems in the files.",
+        ),
+        Tool::row::<runs::List>(
+            "system_gitops_list_sync_runs",
+            Effect::Looks,
+            Operation::RunList,
+            "Sync runs, newest first.",
+        ),
+        Tool::row::<drift::Report>(
+            "system_gitops_get_drift_report",
+            Effect::Looks,
+            Operation::DriftReport,
+            "How live differs from git, and who made it so.",
+        ),
+    ]
+}
+
+fn proposal_rows() -> Vec<Tool> {
+    vec![
+        Tool::row::<proposals::List>(
+            "system_gitops_list_proposals",
+            Effect::Looks,
+            Operation::ProposalList,
+            "Proposals, newest first, without their payloads.",
+        ),
+        Tool::row::<proposals::Get>(
+            "system_gitops_get_proposal",
+            Effect::Looks,
+            Operation::ProposalShow,
+            "A proposal: what would change, what the policy asks for, who approved.",
+        ),
+        Tool::row::<proposals::Approve>(
+            "system_gitops_approve_proposal",
+            Effect::Changes,
+            Operation::ProposalApprove,
+            "Approves exactly what a proposal would apply; it is then applied by itself. Review it first, and give the \
+             digest that was reviewed.",
+        ),
+        Tool::row::<proposals::Reject>(
+            "system_gitops_reject_proposal",
+            Effect::Changes,
+            Operation::ProposalReject,
+            "Rejects a proposal.",
+        ),
+        Tool::row::<proposals::Apply>(
+            "system_gitops_apply_proposal",
+            Effect::Changes,
+            Operation::ProposalApply,
+            "Applies an approved proposal now instead of at the next turn, and tells what came of it. With `approve`, \
+             approves it first.",
+        ),
+    ]
+}
+
+fn fleet_rows() -> Vec<Tool> {
+    vec![
+        Tool::row::<export::Export>(
+            "system_export_fleet_yaml",
+            Effect::Looks,
+            Operation::Export,
+            "Live state as a fleet.yaml.",
+        ),
+        Tool::row::<resources::CreateNode>(
+            "system_create_node",
+            Effect::Adds,
+            Operation::Resource(Noun::Node, Verb::Create),
+            "Makes a node by hand, past git and approval: it is audited and shows as drift unless git says the same. Takes \
+             the payload of a `create_node` proposal as it is.",
+        ),
+        Tool::row::<resources::CreateTemplate>(
+            "system_create_template",
+            Effect::Adds,
+            Operation::Resource(Noun::NodeTemplate, Verb::Create),
+            "Makes a template by hand, past git and approval: it is audited and shows as drift unless git says the same. \
+             Takes the payload of a `create_template` proposal as it is.",
+        ),
+        Tool::row::<resources::UpdateInstance>(
+            "system_update_instance",
+            Effect::Changes,
+            Operation::Resource(Noun::Instance, Verb::Patch),
+            "Changes fields of a machine by hand, past git and approval: it is audited and shows as drift. Takes the payload \
+             of an `update_node` proposal as it is.",
+        ),
+        Tool::row::<credentials::List>(
+            "list_vault_credentials",
+            Effect::Looks,
+            Operation::CredentialList,
+            "The paths of credentials in Vault, for registering repositories. Never what is kept there.",
+        ),
+        Tool::row::<events::List>(
+            "system_list_fleet_events",
+            Effect::Looks,
+            Operation::EventList,
+            "What happened: syncs, proposals, drift, changes. Newest first.",
+        ),
+    ]
+}

@@ -1,0 +1,54 @@
+//! Credentials that repositories can name: where they are, never what they are.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use windlass_api::endpoint::Operation;
+
+use crate::brief::{self, text};
+use crate::call::{Call, Refusal, refusal};
+use crate::tool::{Asked, Told};
+
+/// Listing.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct List {
+    /// Whose credentials: `system`, the only ones there are.
+    scope: Option<Scope>,
+    /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The previous page's `next_cursor`.
+    cursor: Option<String>,
+}
+
+/// Whose credentials.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Scope {
+    /// The installation's.
+    System,
+}
+
+impl Asked for List {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        // One scope today; naming it is allowed so that naming another one day means something.
+        let (Some(Scope::System) | None) = self.scope;
+        match self.limit {
+            Some(0 | 501..) => Err(refusal("bad-argument", "limit is 1 to 500", "leave it out for 50")),
+            _ => Ok(vec![Call::new(Operation::CredentialList)]),
+        }
+    }
+
+    /// The API tells all at once, by path; the cursor is the last path of the page before.
+    fn tell(&self, answer: Value) -> Told {
+        let all = answer.get("vault_credentials").and_then(Value::as_array);
+        let after = self.cursor.as_deref().unwrap_or_default();
+        let mut rest = all.into_iter().flatten().filter(|found| text(found, "path") > after);
+        let page: Vec<&Value> = rest.by_ref().take(self.limit.unwrap_or(brief::SHOWN)).collect();
+        let last = page.last().map(|found| text(found, "path"));
+        let next = rest.next().and(last);
+        let complete = answer.get("complete").cloned().unwrap_or(Value::Bool(true));
+        let value = json!({ "vault_credentials": page, "next_cursor": next, "complete": complete });
+        Told { text: brief::count(&value, "vault_credentials", "credential", "credentials"), value }
+    }
+}

@@ -1,0 +1,66 @@
+//! Events: what happened.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use windlass_api::endpoint::Operation;
+
+use crate::brief;
+use crate::call::{Call, Refusal};
+use crate::tool::{Asked, Told};
+
+const FIELDS: &[&str] = &[
+    "seq",
+    "kind",
+    "severity",
+    "resource_kind",
+    "resource_name",
+    "repository_id",
+    "correlation_id",
+    "source",
+    "message",
+    "at",
+];
+
+/// Listing, newest first.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct List {
+    /// Of this kind, for example `gitops.drift_detected`; `gitops.` for all that begin so.
+    kind: Option<String>,
+    /// Of this severity: `low`, `medium`, `high` or `critical`.
+    severity: Option<String>,
+    /// Of this sync run.
+    sync_run_id: Option<String>,
+    /// About this repository, by id or name.
+    repository_id: Option<String>,
+    /// About this resource: `kind/name`.
+    resource: Option<String>,
+    /// Text in the message.
+    q: Option<String>,
+    /// Oldest first instead, after this number.
+    after: Option<u64>,
+    /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The previous page's `next_cursor`.
+    cursor: Option<String>,
+}
+
+impl Asked for List {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let call = Call::new(Operation::EventList)
+            .query("kind", self.kind.as_ref())
+            .query("severity", self.severity.as_ref())
+            .query("run", self.sync_run_id.as_ref())
+            .query("repository", self.repository_id.as_ref())
+            .query("resource", self.resource.as_ref())
+            .query("q", self.q.as_ref())
+            .query("after", self.after.as_ref());
+        Ok(vec![call.query("limit", self.limit.as_ref()).query("cursor", self.cursor.as_ref())])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let value = brief::page(&answer, "fleet_events", "fleet_events", |event| brief::keep(event, FIELDS));
+        Told { text: brief::count(&value, "fleet_events", "event", "events"), value }
+    }
+}

@@ -1,0 +1,108 @@
+//! Live state as a fleet.yaml.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use windlass_api::endpoint::Operation;
+
+use crate::call::{Call, Refusal};
+use crate::tool::{Asked, Told};
+
+/// Characters of a file that are shown at once, up to the end of a line.
+const SHOWN: usize = 60_000;
+
+const ROOT: &str = "fleet.yaml";
+
+/// Exporting.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Export {
+    /// Only what this repository owns, by id or name.
+    repository_id: Option<String>,
+    /// `list` (default) or `map`.
+    form: Option<Form>,
+    /// Which file, where the fleet is so large that there are several. Default `fleet.yaml`.
+    file: Option<String>,
+    /// Where to go on in the file: the previous answer's `next_offset`.
+    offset: Option<usize>,
+}
+
+/// How sections are written.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Form {
+    /// As lists.
+    List,
+    /// As maps by name.
+    Map,
+}
+
+impl Asked for Export {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let form = self.form.map(|form| match form {
+            Form::List => "list",
+            Form::Map => "map",
+        });
+        let call = Call::new(Operation::Export).query("repository", self.repository_id.as_ref());
+        Ok(vec![call.query("form", form)])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let wanted = self.file.as_deref().unwrap_or(ROOT);
+        let (files, left_out) = files_of(answer);
+        let text = files.get(wanted).and_then(Value::as_str);
+        let (shown, next) = part(text.unwrap_or_default(), self.offset.unwrap_or_default());
+        let names: Vec<&String> = files.keys().collect();
+        let told = match (text, next) {
+            (None, _) => format!("there is no file {wanted}: `files` names those there are"),
+            (_, Some(next)) => format!("{wanted}, up to character {next}: go on there with `offset`"),
+            (_, None) => format!("{wanted}, to its end"),
+        };
+        let value = json!({ "file": wanted, "fleet_yaml": shown, "next_offset": next, "files": names,
+            "left_out": left_out });
+        Told { text: told, value }
+    }
+}
+
+/// The files of an export, which is one text or several.
+fn files_of(answer: Value) -> (Map<String, Value>, Value) {
+    match answer {
+        Value::Object(mut several) => {
+            let left_out = several.remove("left_out").unwrap_or_else(|| json!([]));
+            match several.remove("files") {
+                Some(Value::Object(files)) => (files, left_out),
+                _ => (Map::new(), left_out),
+            }
+        }
+        one => (Map::from_iter([(ROOT.to_owned(), one)]), json!([])),
+    }
+}
+
+/// Whole lines from an offset on, and where it goes on.
+fn part(text: &str, offset: usize) -> (String, Option<usize>) {
+    let rest: String = text.chars().skip(offset).take(SHOWN + 1).collect();
+    if rest.chars().count() <= SHOWN {
+        return (rest, None);
+    }
+    let end = rest.rfind('\n').map_or(rest.len(), |end| end + 1);
+    let shown = rest[..end].to_owned();
+    let next = offset + shown.chars().count();
+    (shown, Some(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_export_comes_in_parts_that_make_up_the_whole() {
+        let whole: String = (0..9_000).map(|number| format!("- {{hostname: nöde-{number}}}\n")).collect();
+        let (mut read, mut offset) = (String::new(), Some(0));
+        while let Some(at) = offset {
+            let (shown, next) = part(&whole, at);
+            assert!(shown.ends_with('\n') && shown.chars().count() <= SHOWN + 1);
+            read.push_str(&shown);
+            offset = next;
+        }
+        assert_eq!(read, whole);
+    }
+}

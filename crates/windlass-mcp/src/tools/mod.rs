@@ -1,0 +1,10 @@
+//! What each tool can be asked, what it calls and what it tells: one file per noun.
+
+pub(crate) mod credentials;
+pub(crate) mod drift;
+pub(crate) mod events;
+pub(crate) mod export;
+pub(crate) mod proposals;
+pub(crate) mod repositories;
+pub(crate) mod resources;
+pub(crate) mod runs;

@@ -1,0 +1,234 @@
+//! Proposals: looking at them, and deciding about them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{ApproveBody, RejectBody};
+
+use crate::brief::{self, Brief, text};
+use crate::call::{Call, Refusal, refusal};
+use crate::tool::{Asked, Told};
+
+/// What is told of a proposal in passing.
+const HEAD: &[&str] = &[
+    "id",
+    "repository_name",
+    "run_id",
+    "action",
+    "kind",
+    "name",
+    "change",
+    "explanation",
+    "status",
+    "blocked_by",
+    "reason",
+    "digest",
+    "opened_at",
+    "expires_at",
+    "closed_at",
+];
+
+/// What is told of a proposal that someone looks at or decided about.
+const WHOLE: &[&str] = &[
+    "id",
+    "repository_id",
+    "repository_name",
+    "run_id",
+    "action",
+    "kind",
+    "name",
+    "change",
+    "cause",
+    "explanation",
+    "payload",
+    "current",
+    "desired",
+    "fields",
+    "edited_payload",
+    "edited_by",
+    "digest",
+    "commit_sha",
+    "author",
+    "file",
+    "line",
+    "status",
+    "blocked_by",
+    "waits_for",
+    "gate",
+    "approvals",
+    "reason",
+    "decided_by",
+    "opened_at",
+    "expires_at",
+    "decided_at",
+    "closed_at",
+];
+
+/// Approving what was approved before is no mistake of someone who wants it applied.
+const DECIDED_BEFORE: &str = "not-open";
+
+/// Listing.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct List {
+    /// `open`, or statuses joined by commas: `pending_approval`, `approved`, `applied`, `failed`, `rejected`, …
+    status: Option<String>,
+    /// Only of this sync run.
+    sync_run_id: Option<String>,
+    /// Only of this repository, by id or name.
+    repository_id: Option<String>,
+    /// Only about this kind of resource, for example `node`.
+    kind: Option<String>,
+    /// Only `create`, `update` or `destroy`.
+    change: Option<String>,
+    /// Only about the resource of this name.
+    name: Option<String>,
+    /// Text in the resource's name.
+    q: Option<String>,
+    /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The previous page's `next_cursor`.
+    cursor: Option<String>,
+}
+
+impl Asked for List {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let call = Call::new(Operation::ProposalList)
+            .query("status", self.status.as_ref())
+            .query("run", self.sync_run_id.as_ref())
+            .query("repository", self.repository_id.as_ref())
+            .query("kind", self.kind.as_ref())
+            .query("change", self.change.as_ref())
+            .query("name", self.name.as_ref())
+            .query("q", self.q.as_ref());
+        Ok(vec![call.query("limit", self.limit.as_ref()).query("cursor", self.cursor.as_ref())])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let value = brief::page(&answer, "proposals", "proposals", |found| brief::keep(found, HEAD));
+        Told { text: brief::count(&value, "proposals", "proposal", "proposals"), value }
+    }
+}
+
+/// Looking at one.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Get {
+    /// The proposal's id.
+    proposal_id: String,
+}
+
+impl Asked for Get {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        Ok(vec![Call::about(Operation::ProposalShow, &self.proposal_id)?])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        told(&answer)
+    }
+}
+
+/// Approving.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Approve {
+    /// The proposal's id.
+    proposal_id: String,
+    /// The digest that was reviewed. If the proposal is another by now, nothing is approved.
+    digest: Option<String>,
+    /// Why, for the record.
+    reason: Option<String>,
+}
+
+impl Asked for Approve {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        Ok(vec![approval(&self.proposal_id, self.digest.as_ref(), self.reason.as_ref())?])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        told(&answer)
+    }
+}
+
+/// Rejecting.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Reject {
+    /// The proposal's id.
+    proposal_id: String,
+    /// Why, for the record.
+    reason: Option<String>,
+    /// Not to be offered again before git or live changes. Otherwise the next sync offers it again.
+    until_change: Option<bool>,
+}
+
+impl Asked for Reject {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let body =
+            RejectBody { reason: self.reason.clone(), until_change: self.until_change.unwrap_or_default() };
+        Ok(vec![Call::about(Operation::ProposalReject, &self.proposal_id)?.body(&body)])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        told(&answer)
+    }
+}
+
+/// Applying, and approving before if that is wanted.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Apply {
+    /// The proposal's id.
+    proposal_id: String,
+    /// Approve it first, if it waits for approval. Default no: only what is approved is applied.
+    approve: Option<bool>,
+    /// With `approve`: the digest that was reviewed. If the proposal is another by now, nothing is approved.
+    digest: Option<String>,
+    /// With `approve`: why, for the record.
+    reason: Option<String>,
+    /// Seconds to wait for the end, 0 to 60. Default 10.
+    #[schemars(range(max = 60))]
+    wait_seconds: Option<u64>,
+}
+
+impl Asked for Apply {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let apply = Call::about(Operation::ProposalApply, &self.proposal_id)?;
+        let apply = apply.query("wait", self.wait_seconds.as_ref());
+        if !self.approve.unwrap_or_default() {
+            return match (&self.digest, &self.reason) {
+                (None, None) => Ok(vec![apply]),
+                _ => {
+                    let message = "digest and reason belong to an approval";
+                    Err(refusal("bad-argument", message, "give `approve: true` with them, or leave them out"))
+                }
+            };
+        }
+        let approve = approval(&self.proposal_id, self.digest.as_ref(), self.reason.as_ref())?;
+        Ok(vec![Call { tolerates: Some(DECIDED_BEFORE), ..approve }, apply])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        told(&answer)
+    }
+}
+
+fn approval(id: &str, digest: Option<&String>, reason: Option<&String>) -> Result<Call, Refusal> {
+    let body = ApproveBody { digest: digest.cloned(), reason: reason.cloned() };
+    Ok(Call::about(Operation::ProposalApprove, id)?.body(&body))
+}
+
+fn told(answer: &Value) -> Told {
+    let proposal = answer.get("proposal").unwrap_or(answer);
+    let rest = "`windlass proposal show` and the web app show all";
+    let brief = Brief::new(brief::keep(proposal, WHOLE))
+        .bound(None, &["payload", "current", "desired", "edited_payload", "fields"], rest)
+        .done();
+    let waits = proposal.get("blocked_by").and_then(Value::as_array).and_then(|reasons| reasons.first());
+    let waits =
+        waits.and_then(Value::as_str).map(|reason| format!("; it waits: {reason}")).unwrap_or_default();
+    let text = format!(
+        "{} {} is {}{waits}",
+        text(proposal, "action"),
+        text(proposal, "name"),
+        text(proposal, "status")
+    );
+    Told { text, value: json!({ "proposal": brief }) }
+}

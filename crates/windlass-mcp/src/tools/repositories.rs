@@ -1,0 +1,172 @@
+//! Repositories: registering, looking at and unregistering them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{RepositoryBody, RepositoryFields};
+
+use crate::brief::{self, text};
+use crate::call::{Call, Refusal, refusal};
+use crate::tool::{Asked, Told};
+
+/// What is told of a repository.
+const FIELDS: &[&str] = &[
+    "id",
+    "name",
+    "repo_url",
+    "branch",
+    "path_prefix",
+    "vault_credential_path",
+    "required_credential_keys",
+    "enabled",
+    "auto_apply",
+    "reconcile_interval_seconds",
+    "status",
+    "last_status",
+    "last_error",
+    "last_run_id",
+    "last_synced_at",
+    "last_synced_revision",
+    "next_sync_at",
+    "created_at",
+];
+
+/// The most repositories on a page.
+const LARGEST_PAGE: usize = 500;
+
+/// Registering. Auto-apply is not among it: whoever may not approve must not be able to have it done.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Register {
+    /// Where the repository is: `https://…`, `ssh://…` or `git@host:path`, without credentials.
+    repo_url: String,
+    /// Its name, unique in the account. Left out: the last part of the URL.
+    name: Option<String>,
+    /// The branch to follow. Default `main`.
+    branch: Option<String>,
+    /// The directory of fleet.yaml, relative. Default the root.
+    path_prefix: Option<String>,
+    /// Where its credential is kept in Vault; `list_vault_credentials` shows which there are.
+    vault_credential_path: Option<String>,
+    /// Another name for `vault_credential_path`.
+    ssh_credential_id: Option<String>,
+    /// A certificate authority (PEM) to trust for this repository, beside the system's.
+    ca_pem: Option<String>,
+    /// Public keys (OpenSSH lines or armoured OpenPGP) one of which must have signed the commit.
+    allowed_signers: Option<String>,
+    /// Whether it is synced on its own. Default yes.
+    enabled: Option<bool>,
+    /// Seconds between syncs, 10 to 86400. Default 300.
+    #[schemars(range(min = 10, max = 86400))]
+    reconcile_interval_seconds: Option<u64>,
+}
+
+impl Asked for Register {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        if self.vault_credential_path.is_some() && self.ssh_credential_id.is_some() {
+            let message = "vault_credential_path and ssh_credential_id are two names for one thing";
+            return Err(refusal("bad-argument", message, "give one of them"));
+        }
+        let body = RepositoryBody {
+            gitops_repository: RepositoryFields {
+                name: self.name.clone(),
+                repo_url: Some(self.repo_url.clone()),
+                branch: self.branch.clone(),
+                path_prefix: self.path_prefix.clone(),
+                vault_credential_path: self.vault_credential_path.clone().or(self.ssh_credential_id.clone()),
+                ca_pem: self.ca_pem.clone(),
+                allowed_signers: self.allowed_signers.clone(),
+                enabled: self.enabled,
+                auto_apply: None,
+                reconcile_interval_seconds: self.reconcile_interval_seconds,
+            },
+        };
+        Ok(vec![Call::new(Operation::RepositoryCreate).body(&body)])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let repository = under(&answer);
+        let text = format!("registered {}; it is {}", text(repository, "name"), text(repository, "status"));
+        Told { text, value: json!({ "repository": brief(repository) }) }
+    }
+}
+
+/// Looking at one.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Get {
+    /// The repository, by id or name.
+    repository_id: String,
+}
+
+impl Asked for Get {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        Ok(vec![Call::about(Operation::RepositoryShow, &self.repository_id)?])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let repository = under(&answer);
+        let text = format!("{} is {}", text(repository, "name"), text(repository, "status"));
+        Told { text, value: json!({ "repository": brief(repository) }) }
+    }
+}
+
+/// Looking at all.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct List {
+    /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The previous page's `next_cursor`.
+    cursor: Option<String>,
+}
+
+impl Asked for List {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        if self.limit.is_some_and(|limit| !(1..=LARGEST_PAGE).contains(&limit)) {
+            return Err(refusal("bad-argument", "limit is 1 to 500", "leave it out for 50"));
+        }
+        Ok(vec![Call::new(Operation::RepositoryList)])
+    }
+
+    /// The API tells all at once, by name; the cursor is the last name of the page before.
+    fn tell(&self, answer: Value) -> Told {
+        let all = answer.get("gitops_repositories").and_then(Value::as_array);
+        let after = self.cursor.as_deref().unwrap_or_default();
+        let mut rest = all.into_iter().flatten().filter(|repository| text(repository, "name") > after);
+        let page: Vec<&Value> = rest.by_ref().take(self.limit.unwrap_or(brief::SHOWN)).collect();
+        let last = page.last().map(|repository| text(repository, "name"));
+        let next = rest.next().and(last);
+        let items: Vec<Map<String, Value>> = page.into_iter().map(brief).collect();
+        let value = json!({ "repositories": items, "next_cursor": next });
+        Told { text: brief::count(&value, "repositories", "repository", "repositories"), value }
+    }
+}
+
+/// Unregistering.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Unregister {
+    /// The repository, by id or name.
+    repository_id: String,
+}
+
+impl Asked for Unregister {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        Ok(vec![Call::about(Operation::RepositoryRemove, &self.repository_id)?])
+    }
+
+    fn tell(&self, _: Value) -> Told {
+        let text = "unregistered; the git repository is untouched, and what it owned stays, owned by nobody";
+        Told {
+            text: text.to_owned(),
+            value: json!({ "unregistered": true, "repository_id": self.repository_id }),
+        }
+    }
+}
+
+fn under(answer: &Value) -> &Value {
+    answer.get("gitops_repository").unwrap_or(answer)
+}
+
+fn brief(repository: &Value) -> Map<String, Value> {
+    brief::keep(repository, FIELDS)
+}

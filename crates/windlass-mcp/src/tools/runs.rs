@@ -1,0 +1,163 @@
+//! Sync runs: starting, following and listing them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use windlass_api::endpoint::Operation;
+use windlass_api::types::SyncBody;
+
+use crate::brief::{self, Brief, text};
+use crate::call::{Call, Refusal};
+use crate::tool::{Asked, Told};
+
+/// What is told of a run in passing.
+const HEAD: &[&str] = &[
+    "id",
+    "repository_id",
+    "repository_name",
+    "status",
+    "stage",
+    "waiting_for",
+    "trigger",
+    "commit_sha",
+    "diff_count",
+    "remaining",
+    "requires_approval",
+    "error",
+    "created_at",
+    "completed_at",
+];
+
+/// What is told of a run that someone looks at.
+const WHOLE: &[&str] = &[
+    "id",
+    "repository_id",
+    "repository_name",
+    "status",
+    "stage",
+    "waiting_for",
+    "trigger",
+    "commit_sha",
+    "commit_author",
+    "commit_subject",
+    "diff",
+    "diff_count",
+    "remaining",
+    "requires_approval",
+    "approval_request_id",
+    "proposals",
+    "applied_actions",
+    "failed_actions",
+    "skipped_actions",
+    "drift_after_apply",
+    "problems",
+    "error",
+    "created_at",
+    "completed_at",
+    "applied_at",
+];
+
+const REST_OF_PROPOSALS: &str = "system_gitops_list_proposals with this sync_run_id has the rest";
+
+/// Syncing.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Sync {
+    /// The repository, by id or name.
+    repository_id: String,
+    /// Says that destroying most of what the repository owns is meant.
+    confirm_mass_destroy: Option<bool>,
+    /// Seconds to wait for the comparison, 0 to 60. Default 0: ask for the run with `system_gitops_get_sync_run`.
+    #[schemars(range(max = 60))]
+    wait_seconds: Option<u64>,
+}
+
+impl Asked for Sync {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let body = SyncBody { confirm_mass_destroy: self.confirm_mass_destroy.unwrap_or_default() };
+        let call = Call::about(Operation::RepositorySync, &self.repository_id)?.body(&body);
+        Ok(vec![call.query("wait", self.wait_seconds.as_ref())])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let run = under(&answer);
+        let text = format!("sync run {} is {}", text(run, "id"), text(run, "status"));
+        Told { text, value: json!({ "sync_run": brief::keep(run, HEAD) }) }
+    }
+}
+
+/// Looking at one.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Get {
+    /// The sync run's id.
+    sync_run_id: String,
+    /// Seconds to wait until it has compared, 0 to 60. Default 0.
+    #[schemars(range(max = 60))]
+    wait_seconds: Option<u64>,
+}
+
+impl Asked for Get {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let call = Call::about(Operation::RunShow, &self.sync_run_id)?;
+        Ok(vec![call.query("wait", self.wait_seconds.as_ref())])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let run = under(&answer);
+        let mut fields = brief::keep(run, WHOLE);
+        for actions in ["applied_actions", "failed_actions", "skipped_actions"] {
+            fields.entry(actions).or_insert_with(|| json!([]));
+        }
+        let value = Brief::new(fields)
+            .cut("proposals", REST_OF_PROPOSALS)
+            .bound(Some("proposals"), &["payload"], "system_gitops_get_proposal shows one")
+            .cut_names("diff", REST_OF_PROPOSALS)
+            .cut_names("drift_after_apply", "system_gitops_get_drift_report tells more")
+            .cut("applied_actions", REST_OF_PROPOSALS)
+            .cut("failed_actions", REST_OF_PROPOSALS)
+            .cut("skipped_actions", REST_OF_PROPOSALS)
+            .cut("problems", "mend these first; `windlass validate` tells all")
+            .done();
+        Told { text: in_words(run), value: Value::Object(value) }
+    }
+}
+
+fn in_words(run: &Value) -> String {
+    let count = run.get("diff_count").and_then(Value::as_u64).unwrap_or_default();
+    let differs = if count == 1 { "1 difference".to_owned() } else { format!("{count} differences") };
+    let reason = run.pointer("/error/message").and_then(Value::as_str);
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    let decide = match run.get("requires_approval").and_then(Value::as_bool) {
+        Some(true) => "; someone has to decide about its proposals",
+        _ => "",
+    };
+    format!("sync run {} is {}{reason}, {differs}{decide}", text(run, "id"), text(run, "status"))
+}
+
+/// Listing.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct List {
+    /// Only of this repository, by id or name.
+    repository_id: Option<String>,
+    /// How many, 1 to 500; default 50.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The previous page's `next_cursor`.
+    cursor: Option<String>,
+}
+
+impl Asked for List {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let call = Call::new(Operation::RunList).query("repository", self.repository_id.as_ref());
+        Ok(vec![call.query("limit", self.limit.as_ref()).query("cursor", self.cursor.as_ref())])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let head = |run: &Value| -> Map<String, Value> { brief::keep(run, HEAD) };
+        let value = brief::page(&answer, "sync_runs", "sync_runs", head);
+        Told { text: brief::count(&value, "sync_runs", "sync run", "sync runs"), value }
+    }
+}
+
+fn under(answer: &Value) -> &Value {
+    answer.get("sync_run").unwrap_or(answer)
+}

@@ -1,0 +1,113 @@
+//! Calls of tools, made through the API's own router: whatever REST would refuse, check, limit or record is refused,
+//! checked, limited and recorded, because it is REST.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{ConnectInfo, Request};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use serde_json::Value;
+use tower::ServiceExt as _;
+use windlass_api::types::{ErrorBody, ErrorEnvelope};
+use windlass_mcp::{By, Call, Caller, Refusal, Who};
+
+use super::guard::request_id;
+use crate::auth::Identity;
+use crate::http::error::unspoken;
+use crate::http::guard::{Asked, record_refusal};
+use crate::server::Server;
+
+/// Larger than the largest answer: an export of a hundred thousand resources.
+const MAX_ANSWER: usize = 256 * 1024 * 1024;
+
+/// Someone who uses tools over HTTP.
+pub(super) struct Inside {
+    server: Server,
+    router: Router,
+    who: Identity,
+    authorization: Option<HeaderValue>,
+    request_id: String,
+    from: Option<ConnectInfo<SocketAddr>>,
+}
+
+impl Inside {
+    /// Whoever sent a request, from where they sent it.
+    pub(super) fn of(server: Server, router: Router, who: Identity, request: &Request) -> Inside {
+        Inside {
+            server,
+            router,
+            who,
+            authorization: request.headers().get(header::AUTHORIZATION).cloned(),
+            request_id: request_id(request),
+            from: request.extensions().get::<ConnectInfo<SocketAddr>>().cloned(),
+        }
+    }
+
+    fn request(&self, call: &Call) -> Result<Request, axum::http::Error> {
+        let method = call.operation.endpoint().method.as_str();
+        let mut request = Request::builder()
+            .method(method)
+            .uri(call.path_and_query())
+            .header("x-request-id", &self.request_id)
+            .header(header::CONTENT_TYPE, "application/json");
+        if let Some(authorization) = &self.authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        if let Some(from) = self.from {
+            request = request.extension(from);
+        }
+        request.body(call.body.as_ref().map_or_else(Body::empty, |body| Body::from(body.to_string())))
+    }
+}
+
+impl Caller for Inside {
+    async fn who(&self) -> Result<Who, Refusal> {
+        let by = if self.who.token.is_some() { By::Token } else { By::Session };
+        Ok(Who { permissions: self.who.permissions.clone(), by })
+    }
+
+    async fn call(&self, call: &Call) -> Result<Value, Refusal> {
+        let request = self.request(call).map_err(|_| Box::new(unspoken(StatusCode::BAD_REQUEST)))?;
+        match self.router.clone().oneshot(request).await {
+            Ok(response) => read(response).await,
+            Err(never) => match never {},
+        }
+    }
+
+    async fn refused(&self, call: &Call, refusal: &ErrorBody) {
+        let asked = Asked {
+            authorization: None,
+            address: self.who.address.clone(),
+            request_id: self.request_id.clone(),
+            method: call.operation.endpoint().method.as_str().parse().unwrap_or(Method::POST),
+            path: call.path_and_query().split('?').next().unwrap_or_default().to_owned(),
+        };
+        let noted =
+            record_refusal(&self.server, &self.who, &asked, (StatusCode::FORBIDDEN, &refusal.code)).await;
+        if let Err(error) = noted {
+            tracing::error!(error = error.refusal().1, "a refusal could not be recorded");
+        }
+    }
+}
+
+/// What an answer says: JSON, or a text, or why not.
+async fn read(response: Response) -> Result<Value, Refusal> {
+    let status = response.status();
+    let is_json = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    let failed = || Box::new(unspoken(StatusCode::INTERNAL_SERVER_ERROR));
+    let bytes = to_bytes(response.into_body(), MAX_ANSWER).await.map_err(|_| failed())?;
+    if !status.is_success() {
+        let told = serde_json::from_slice::<ErrorEnvelope>(&bytes);
+        return Err(Box::new(told.map_or_else(|_| unspoken(status), |envelope| envelope.error)));
+    }
+    match is_json {
+        true => serde_json::from_slice(&bytes).map_err(|_| failed()),
+        false if bytes.is_empty() => Ok(Value::Null),
+        false => Ok(Value::String(String::from_utf8_lossy(&bytes).into_owned())),
+    }
+}

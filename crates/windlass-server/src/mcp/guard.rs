@@ -1,0 +1,80 @@
+//! Lets a request through to the tools only if it came by a name of ours, from no other site, and someone is asking.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::HOST;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::{PATH, place};
+use crate::auth::identify;
+use crate::http::error::{HttpError, Told, worded};
+use crate::http::guard::{Asked, RequestId, Route, Who};
+use crate::server::Server;
+use crate::web::is_from_here;
+
+pub(super) async fn admit(State(server): State<Server>, mut request: Request, next: Next) -> Response {
+    let mut who = String::new();
+    let asked = Asked::of(&request, &request_id(&request));
+    let checked = match check_place(&server, &request) {
+        Ok(()) => identify(&server, asked.authorization.as_deref(), asked.address, asked.request_id)
+            .await
+            .map_err(HttpError::from),
+        Err(error) => Err(error),
+    };
+    let mut response = match checked {
+        Ok(identity) => {
+            who.clone_from(&identity.email);
+            request.extensions_mut().insert(identity);
+            next.run(request).await
+        }
+        Err(error) => error.into_response(),
+    };
+    response.extensions_mut().insert(Route(PATH.to_owned()));
+    response.extensions_mut().insert(Who(who));
+    response
+}
+
+/// Whether a request came by a name of ours, and from no other site.
+fn check_place(server: &Server, request: &Request) -> Result<(), HttpError> {
+    if !is_by_our_name(server, request) {
+        let help = "reach it by the name of --public-url, or start the server with --mcp-allowed-host NAME";
+        return Err(HttpError::new(
+            StatusCode::FORBIDDEN,
+            "foreign-host",
+            "this server has another name",
+            help,
+        ));
+    }
+    if !is_from_here(request.headers(), server) {
+        let message = "pages of other sites may not use the tools";
+        let help = "connect an MCP client instead of a browser";
+        return Err(HttpError::new(StatusCode::FORBIDDEN, "foreign-origin", message, help));
+    }
+    Ok(())
+}
+
+fn is_by_our_name(server: &Server, request: &Request) -> bool {
+    let mut named = request.headers().get_all(HOST).iter();
+    let host = match (named.next(), named.next()) {
+        (Some(host), None) => host.to_str().ok(),
+        // HTTP/2 has it in the address.
+        (None, _) => request.uri().authority().map(|authority| authority.as_str()),
+        (Some(_), Some(_)) => None,
+    };
+    host.is_some_and(|host| place::is_ours(server.config(), host))
+}
+
+pub(super) fn request_id(request: &Request) -> String {
+    request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default()
+}
+
+/// Says why in the shape that errors have; what the protocol answers stays as it is.
+pub(super) async fn word_refusals(request: Request, next: Next) -> Response {
+    let request_id = request_id(&request);
+    let response = next.run(request).await;
+    match response.extensions().get::<Told>() {
+        Some(_) => worded(response, &request_id),
+        None => response,
+    }
+}

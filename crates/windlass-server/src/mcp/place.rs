@@ -1,0 +1,95 @@
+//! By which names this server may be reached for tools.
+//!
+//! A page of another site can make its own name mean this machine (DNS rebinding), and a browser then takes us for a
+//! part of that site. But it still sends the name, and we know ours.
+
+use std::net::IpAddr;
+
+use axum::http::uri::Authority;
+
+use crate::config::Config;
+
+/// Whether a `Host` is one of ours. Ports do not matter: a name is what can be made to mean us.
+pub(super) fn is_ours(config: &Config, host: &str) -> bool {
+    if host.contains('@') {
+        return false;
+    }
+    let Ok(authority) = Authority::try_from(host) else { return false };
+    let name = plain(authority.host());
+    match name.parse::<IpAddr>() {
+        Ok(address) => is_our_address(config, address) || is_known_name(config, &name),
+        Err(_) => name == "localhost" || is_known_name(config, &name),
+    }
+}
+
+/// An address in numbers is no name that could be made to mean another. Where we listen everywhere, each may be ours.
+fn is_our_address(config: &Config, address: IpAddr) -> bool {
+    let listen = config.listen.ip();
+    address.to_canonical().is_loopback()
+        || listen.is_unspecified()
+        || address.to_canonical() == listen.to_canonical()
+}
+
+fn is_known_name(config: &Config, name: &str) -> bool {
+    let public = config.public_url.as_deref().and_then(|url| url::Url::parse(url).ok());
+    let public = public.as_ref().and_then(url::Url::host_str);
+    config.mcp_hosts.iter().map(String::as_str).chain(public).any(|known| plain(known) == name)
+}
+
+/// A name in one spelling.
+fn plain(name: &str) -> String {
+    name.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.').to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(listen: &str) -> Config {
+        let mut config = Config::in_directory("unused");
+        config.listen = listen.parse().expect("an address");
+        config.public_url = Some("https://windlass.example.com".to_owned());
+        config.mcp_hosts = vec!["Tools.Example.com".to_owned()];
+        config
+    }
+
+    #[test]
+    fn names_that_mean_us_are_ours_and_others_are_not() {
+        let config = config("192.0.2.7:3000");
+        for ours in [
+            "localhost",
+            "LOCALHOST:3000",
+            "localhost.",
+            "127.0.0.1:3000",
+            "127.9.9.9",
+            "[::1]:3000",
+            "192.0.2.7:3000",
+            "windlass.example.com",
+            "WINDLASS.example.com:443",
+            "tools.example.com",
+        ] {
+            assert!(is_ours(&config, ours), "{ours}");
+        }
+        for other in [
+            "",
+            "evil.example",
+            "evil.example:3000",
+            "localhost.evil.example",
+            "windlass.example.com.evil.example",
+            "127.0.0.1.evil.example",
+            "evil.example@localhost",
+            "192.0.2.8",
+            "[fe80::1]",
+            "a b",
+        ] {
+            assert!(!is_ours(&config, other), "{other}");
+        }
+    }
+
+    #[test]
+    fn who_listens_everywhere_is_reached_by_any_address_but_not_by_any_name() {
+        let config = config("0.0.0.0:3000");
+        assert!(is_ours(&config, "10.1.2.3:3000"));
+        assert!(!is_ours(&config, "evil.example:3000"));
+    }
+}

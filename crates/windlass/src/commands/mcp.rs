@@ -1,0 +1,89 @@
+//! `windlass mcp`: the server's tools for an MCP client that starts us, over standard input and output.
+//!
+//! Standard output belongs to the protocol; nothing else is written there.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use windlass_api::client::{Client, ClientError};
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{ErrorBody, Me};
+use windlass_mcp::{By, Call, Caller, Refusal, Who};
+
+use super::remote::{Mask, Remote};
+use crate::exit::{CommandError, Exit};
+
+/// Answers until the client closes our input.
+pub(super) fn run(remote: &Remote) -> Result<Exit, CommandError> {
+    let caller = Outside { client: remote.client.clone(), mask: remote.mask() };
+    remote.block_on(windlass_mcp::speak::serve_stdio(caller)).map_err(|error| {
+        let help = "this command is for MCP clients, which speak the protocol over standard input and output";
+        CommandError::told(format!("the MCP client cannot be understood: {error}"), help)
+    })?;
+    Ok(Exit::Fine)
+}
+
+/// Calls over HTTP.
+struct Outside {
+    client: Client,
+    mask: Mask,
+}
+
+impl Outside {
+    async fn send(&self, call: &Call) -> Result<Value, ClientError> {
+        let parts: Vec<&str> = call.parts.iter().map(String::as_str).collect();
+        let mut asked = self.client.call(call.operation, &parts);
+        for (name, value) in &call.query {
+            asked = asked.query(name, value);
+        }
+        if let Some(body) = &call.body {
+            asked = asked.body(body);
+        }
+        let response = asked.send_response().await?;
+        let kind = response.headers().get("content-type").map(|kind| kind.as_bytes().to_vec());
+        let cut_off = |source| ClientError::Unreachable { server: self.client.server().to_owned(), source };
+        let text = self.mask.hide(response.text().await.map_err(cut_off)?);
+        match kind.is_some_and(|kind| kind.starts_with(b"application/json")) {
+            true => serde_json::from_str(&text).map_err(|error| ClientError::Answer(error.to_string())),
+            false if text.is_empty() => Ok(Value::Null),
+            false => Ok(Value::String(text)),
+        }
+    }
+
+    /// What the server said, or why it said nothing.
+    fn told(&self, error: ClientError) -> Refusal {
+        let told = |code: &str, help: &str, message: String| ErrorBody {
+            code: code.to_owned(),
+            message: self.mask.hide(message),
+            help: help.to_owned(),
+            details: Vec::new(),
+            request_id: String::new(),
+        };
+        Box::new(match error {
+            ClientError::Refused { body, .. } => self.mask.hide_in(body),
+            ClientError::Unreachable { .. } => {
+                told("unreachable", "check that the server runs, and try again", error.to_string())
+            }
+            _ => told(
+                "not-understood",
+                "check WINDLASS_SERVER, and that both are of one version",
+                error.to_string(),
+            ),
+        })
+    }
+}
+
+impl Caller for Outside {
+    async fn who(&self) -> Result<Who, Refusal> {
+        let me: Me = self.client.call(Operation::Me, &[]).send().await.map_err(|error| self.told(error))?;
+        let by = if me.token_name.is_some() { By::Token } else { By::Session };
+        Ok(Who { permissions: BTreeSet::from_iter(me.permissions), by })
+    }
+
+    async fn call(&self, call: &Call) -> Result<Value, Refusal> {
+        self.send(call).await.map_err(|error| self.told(error))
+    }
+
+    /// The server was asked nothing, so there is nothing for its record.
+    async fn refused(&self, _: &Call, _: &ErrorBody) {}
+}

@@ -1,0 +1,129 @@
+//! A real client of the tools, over HTTP and over standard input and output.
+
+use std::process::Stdio;
+
+use rmcp::model::{CallToolRequestParams, CallToolResult, ProtocolVersion, Tool};
+use rmcp::service::{ClientLifecycleMode, ClientServiceExt as _, RunningService, ServiceError, serve_client};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{RoleClient, ServiceExt as _};
+use serde_json::Value;
+use tokio::process::{Child, Command};
+use windlass_api::permission::Permission;
+
+use crate::harness::{ALL, Installation, Life, Person};
+
+/// What `windlass token create --for mcp` gives.
+pub(super) const PROPOSES: &[Permission] =
+    &[Permission::GitopsRead, Permission::GitopsWrite, Permission::GitopsSync, Permission::FleetRead];
+
+/// A connected client.
+pub(super) struct Tools {
+    client: RunningService<RoleClient, ()>,
+    process: Option<Child>,
+}
+
+/// How to connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    Http,
+    /// HTTP as it is since 2026-07-28: no handshake, and every request says all of itself.
+    HttpWithoutHandshake,
+    Stdio,
+}
+
+pub(super) const WAYS: [Over; 3] = [Over::Http, Over::HttpWithoutHandshake, Over::Stdio];
+
+impl Tools {
+    /// Connects with a token that may all.
+    pub(super) async fn of_an_admin(installation: &Installation, over: Over) -> Tools {
+        let admin = installation.admin().await;
+        Tools::granted(installation, &admin, &ALL, over).await
+    }
+
+    /// Connects with a new token of someone.
+    pub(super) async fn granted(
+        installation: &Installation,
+        person: &Person,
+        permissions: &[Permission],
+        over: Over,
+    ) -> Tools {
+        let token = installation.api_token(person, permissions, Life::Good).await;
+        Tools::connect(installation, &token.secret, over).await
+    }
+
+    pub(super) async fn connect(installation: &Installation, secret: &str, over: Over) -> Tools {
+        if over == Over::Stdio {
+            return Tools::start(installation, secret).await;
+        }
+        let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", installation.base));
+        let transport = StreamableHttpClientTransport::from_config(config.auth_header(secret));
+        let client = match over {
+            Over::HttpWithoutHandshake => {
+                let mode =
+                    ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
+                ().serve_with_lifecycle(transport, mode).await.unwrap()
+            }
+            _ => ().serve(transport).await.unwrap(),
+        };
+        Tools { client, process: None }
+    }
+
+    /// Starts `windlass mcp` as clients do.
+    async fn start(installation: &Installation, secret: &str) -> Tools {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_windlass"))
+            .arg("mcp")
+            .env("WINDLASS_SERVER", &installation.base)
+            .env("WINDLASS_TOKEN", secret)
+            .env("XDG_CONFIG_HOME", installation.directory.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let pipes = (process.stdout.take().unwrap(), process.stdin.take().unwrap());
+        let client = serve_client((), pipes).await.unwrap();
+        Tools { client, process: Some(process) }
+    }
+
+    pub(super) async fn all(&self) -> Vec<Tool> {
+        self.client.list_all_tools().await.unwrap()
+    }
+
+    pub(super) async fn names(&self) -> Vec<String> {
+        self.all().await.into_iter().map(|tool| tool.name.into_owned()).collect()
+    }
+
+    pub(super) async fn ask(&self, tool: &str, arguments: Value) -> Result<CallToolResult, ServiceError> {
+        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        self.client.call_tool(params).await
+    }
+
+    /// Uses a tool that does as it is asked. Whatever is told is told three times alike.
+    pub(super) async fn call(&self, tool: &str, arguments: Value) -> Value {
+        let result = self.ask(tool, arguments).await.unwrap();
+        assert_eq!(result.is_error, Some(false), "{tool}: {result:?}");
+        let texts: Vec<&str> =
+            result.content.iter().map(|block| block.as_text().unwrap().text.as_str()).collect();
+        let value = result.structured_content.clone().unwrap();
+        assert!(!texts[0].is_empty() && !texts[0].contains('\n') && texts[0].len() < 300, "{texts:?}");
+        assert_eq!(serde_json::from_str::<Value>(texts[1]).unwrap(), value);
+        value
+    }
+
+    /// Uses a tool that refuses, and returns why.
+    pub(super) async fn refused(&self, tool: &str, arguments: Value) -> Value {
+        let result = self.ask(tool, arguments).await.unwrap();
+        assert_eq!(result.is_error, Some(true), "{tool}: {result:?}");
+        result.structured_content.unwrap()["error"].clone()
+    }
+
+    /// Goes away; a process that was started ends by itself, and well.
+    pub(super) async fn leave(self) {
+        self.client.cancel().await.unwrap();
+        if let Some(mut process) = self.process {
+            assert!(process.wait().await.unwrap().success());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Who may use which tool: those who may do the same through REST, and deciding takes a token that was given that.
+
+use serde_json::{Value, json};
+use windlass_api::permission::{Permission, Role};
+
+use super::client::{Over, PROPOSES, Tools, WAYS};
+use crate::harness::{ALL, FLEET, Installation, fleet};
+
+const DECISIONS: [&str; 3] =
+    ["system_gitops_approve_proposal", "system_gitops_reject_proposal", "system_gitops_apply_proposal"];
+
+/// A repository that was synced, and the id of its first proposal.
+async fn first_proposal(installation: &Installation) -> String {
+    let admin = installation.admin().await;
+    let work = fleet(FLEET);
+    let repository = installation.register(&admin, "fleet", &work).await;
+    let run = installation.sync(&admin, &repository).await;
+    run["proposals"][0]["id"].as_str().unwrap().to_owned()
+}
+
+/// Refusals on the record.
+async fn refusals(installation: &Installation) -> Vec<Value> {
+    let admin = installation.admin().await;
+    let audit = installation.get(&admin, "/api/v1/system/audit").await;
+    let entries = audit["audit"].as_array().unwrap().clone();
+    entries.into_iter().filter(|entry| entry["outcome"] == "refused").collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_decides_nothing_whatever_the_person_may() {
+    let installation = Installation::start().await;
+    let proposal = first_proposal(&installation).await;
+    let admin = installation.admin().await;
+    for over in WAYS {
+        let tools = Tools::connect(&installation, &admin.token, over).await;
+        let offered = tools.names().await;
+        assert!(DECISIONS.iter().all(|name| !offered.iter().any(|offered| offered == name)), "{offered:?}");
+        for tool in DECISIONS {
+            let refused = tools.refused(tool, json!({"proposal_id": proposal})).await;
+            assert_eq!(refused["code"], "approval-not-granted");
+            assert!(refused["help"].as_str().unwrap().contains("windlass token create"), "{refused}");
+        }
+        let untouched = tools.call("system_gitops_get_proposal", json!({"proposal_id": proposal})).await;
+        assert_eq!(untouched["proposal"]["status"], "pending_approval");
+        tools.leave().await;
+    }
+    let noted = refusals(&installation).await;
+    // Twice over HTTP; what `windlass mcp` refuses never reached the server.
+    assert_eq!(noted.len(), 2 * DECISIONS.len(), "{noted:#?}");
+    assert!(noted.iter().all(|entry| entry["actor"] == admin.email.as_str()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_decides_only_if_it_was_given_that() {
+    let installation = Installation::start().await;
+    let proposal = first_proposal(&installation).await;
+    let admin = installation.admin().await;
+    let proposing = Tools::granted(&installation, &admin, PROPOSES, Over::Http).await;
+    let refused = proposing.refused(DECISIONS[0], json!({"proposal_id": proposal})).await;
+    assert_eq!(refused["message"], "this needs the permission system.gitops.approve");
+    assert_eq!(refusals(&installation).await.len(), 1, "what REST refuses is on the record");
+    let approver = installation.person(&installation.account, Role::Approver).await;
+    let permissions = [Permission::GitopsRead, Permission::GitopsApprove];
+    let deciding = Tools::granted(&installation, &approver, &permissions, Over::Http).await;
+    let rejected = json!({"proposal_id": proposal, "reason": "not today", "until_change": true});
+    let rejected = deciding.call("system_gitops_reject_proposal", rejected).await;
+    assert_eq!(
+        (&rejected["proposal"]["status"], &rejected["proposal"]["reason"]),
+        (&json!("rejected"), &json!("not today"))
+    );
+    assert!(rejected["proposal"]["decided_by"].as_str().unwrap().contains(&approver.email), "{rejected}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_that_someone_can_never_use_are_not_offered() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    for permission in Permission::ALL {
+        let tools = Tools::granted(&installation, &admin, &[*permission], Over::Http).await;
+        let offered = tools.names().await;
+        for tool in windlass_mcp::tools() {
+            let access = tool.operation.endpoint().access;
+            let may = access == windlass_api::endpoint::Access::Needs(*permission);
+            assert_eq!(offered.iter().any(|name| name == tool.name), may, "{} with {permission}", tool.name);
+        }
+    }
+    let proposing = Tools::granted(&installation, &admin, PROPOSES, Over::Http).await.names().await;
+    assert!(proposing.iter().any(|name| name == "system_gitops_register_repository"));
+    assert!(!proposing.iter().any(|name| DECISIONS.contains(&name.as_str()) || name == "system_create_node"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_another_accounts_is_as_absent_as_what_never_was() {
+    let installation = Installation::start().await;
+    let proposal = first_proposal(&installation).await;
+    let other = installation.new_account("other").await;
+    let stranger = installation.person(&other, Role::Admin).await;
+    let tools = Tools::granted(&installation, &stranger, &ALL, Over::Http).await;
+    let admin = installation.admin().await;
+    let shown = installation.get(&admin, &format!("/api/v1/system/proposals/{proposal}")).await;
+    let (run, repository) = (&shown["proposal"]["run_id"], &shown["proposal"]["repository_id"]);
+    let never = "0193a1b2-0000-7000-8000-00000000aaaa";
+    for (tool, key, id) in [
+        ("system_gitops_get_proposal", "proposal_id", &json!(proposal)),
+        ("system_gitops_approve_proposal", "proposal_id", &json!(proposal)),
+        ("system_gitops_reject_proposal", "proposal_id", &json!(proposal)),
+        ("system_gitops_apply_proposal", "proposal_id", &json!(proposal)),
+        ("system_gitops_get_sync_run", "sync_run_id", run),
+        ("system_gitops_get_repository", "repository_id", repository),
+        ("system_gitops_sync_repository", "repository_id", repository),
+        ("system_gitops_unregister_repository", "repository_id", repository),
+        ("system_gitops_get_drift_report", "repository_id", repository),
+        ("system_gitops_list_proposals", "repository_id", repository),
+        ("system_export_fleet_yaml", "repository_id", repository),
+    ] {
+        let mut of_others = tools.refused(tool, json!({ key: id })).await;
+        let mut absent = tools.refused(tool, json!({ key: never })).await;
+        for error in [&mut of_others, &mut absent] {
+            error.as_object_mut().unwrap().remove("request_id");
+        }
+        assert_eq!(of_others, absent, "{tool}");
+        assert_eq!(absent["code"], "not-found", "{tool}");
+    }
+    for (tool, key) in [
+        ("system_gitops_list_repositories", "repositories"),
+        ("system_gitops_list_sync_runs", "sync_runs"),
+        ("system_gitops_list_proposals", "proposals"),
+        ("system_list_fleet_events", "fleet_events"),
+    ] {
+        assert_eq!(tools.call(tool, json!({})).await[key], json!([]), "{tool}");
+    }
+}
