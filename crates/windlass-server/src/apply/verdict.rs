@@ -86,7 +86,10 @@ impl Scene {
         if live == change.base && is_ours {
             return None;
         }
-        let is_done = live == change.desired && (live.is_none() || owner == Some(&proposal.repository_id));
+        // What someone made by hand belongs to nobody, and is what was to be made nevertheless; the next sync adopts it.
+        let is_made = change.base.is_none() && owner.is_none();
+        let is_kept = live.is_none() || owner == Some(&proposal.repository_id) || is_made;
+        let is_done = live == change.desired && is_kept;
         Some(match is_done {
             true => (Status::AppliedManually, "someone made this change by hand"),
             false => (Status::Superseded, "the live state moved since this was approved"),

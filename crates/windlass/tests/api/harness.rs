@@ -22,7 +22,7 @@ use windlass_testkit::servers::WorkTree;
 pub(crate) const FLEET: &str = include_str!("fleet.yaml");
 
 /// An answer that has not come after this never will.
-const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Numbers that make names unique.
 static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
 
 use super::client::{Over, PROPOSES, Tools, WAYS};
-use crate::harness::{ALL, FLEET, Installation, fleet};
+use crate::harness::{ALL, FLEET, Installation, Person, fleet};
 
 const DECISIONS: [&str; 3] =
     ["system_gitops_approve_proposal", "system_gitops_reject_proposal", "system_gitops_apply_proposal"];
@@ -69,6 +69,33 @@ async fn a_token_decides_only_if_it_was_given_that() {
         (&json!("rejected"), &json!("not today"))
     );
     assert!(rejected["proposal"]["decided_by"].as_str().unwrap().contains(&approver.email), "{rejected}");
+}
+
+/// Makes a token for MCP on the command line, as someone, and returns what it may.
+async fn made_for_mcp(installation: &Installation, person: &Person, more: &[&str]) -> Vec<String> {
+    let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_windlass"))
+        .args(["token", "create", "assistant", "--for", "mcp", "--output", "json"])
+        .args(more)
+        .env("WINDLASS_SERVER", &installation.base)
+        .env("WINDLASS_TOKEN", &person.token)
+        .env("XDG_CONFIG_HOME", installation.directory.path())
+        .output()
+        .await
+        .unwrap();
+    let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_value(made["token"]["permissions"].clone()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_made_for_mcp_looks_and_proposes_as_far_as_its_maker_may() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let proposes: Vec<&str> = PROPOSES.iter().map(|permission| permission.slug()).collect();
+    assert_eq!(made_for_mcp(&installation, &admin, &[]).await, proposes);
+    let more = made_for_mcp(&installation, &admin, &["--permission", "system.gitops.approve"]).await;
+    assert!(more.len() == proposes.len() + 1 && more.iter().any(|slug| slug == "system.gitops.approve"));
+    let viewer = installation.person(&installation.account, Role::Viewer).await;
+    assert_eq!(made_for_mcp(&installation, &viewer, &[]).await, ["system.gitops.read", "system.fleet.read"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
