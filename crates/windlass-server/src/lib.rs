@@ -18,6 +18,7 @@ mod loops;
 mod offer;
 mod once;
 mod payload;
+mod preview;
 mod regate;
 mod server;
 mod start;

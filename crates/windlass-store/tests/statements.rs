@@ -21,7 +21,7 @@ use windlass_store::{
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
-const LARGE: [&str; 13] = [
+const LARGE: [&str; 14] = [
     "resources",
     "resource_references",
     "found",
@@ -35,6 +35,7 @@ const LARGE: [&str; 13] = [
     "old",
     "events",
     "audit",
+    "previews",
 ];
 
 /// Indexes that hold only what is under way, and may be read from end to end.
@@ -215,6 +216,8 @@ async fn look_up(store: &Store) {
     reading.differing_at("a", "r", &key()).await.unwrap();
     reading.wanted_file("r", &key()).await.unwrap();
     reading.proposals_about("a", &[key(), key()]).await.unwrap();
+    reading.preview("a", "x").await.unwrap();
+    reading.previews("a", "r", 50).await.unwrap();
     reading.audit_verify("a").await.unwrap();
 }
 
@@ -246,6 +249,7 @@ async fn write(store: &Store) {
     writing.run_begin("x", now()).await.unwrap();
     writing.run_finish(&Run::queued("a", "r", "fleet", now())).await.unwrap();
     writing.events_forget(now(), now()).await.unwrap();
+    writing.previews_forget(now()).await.unwrap();
     writing.repository_remove("r").await.unwrap();
     writing.commit().await.unwrap();
     store.lease_take("sync", "me", now(), Duration::from_secs(1)).await.unwrap();

@@ -124,6 +124,8 @@ pages! {
     ForgetHostKeys Post "/app/repositories/{id}/forget-host-keys" As(O::RepositoryForgetHostKeys);
     /// Removes it.
     Unregister Post "/app/repositories/{id}/remove" As(O::RepositoryRemove);
+    /// What a commit or files would change.
+    Preview Get "/app/previews/{id}" As(O::PreviewShow);
     /// The account, one's own and the kill switch.
     Settings Get "/app/settings" As(O::Status);
     /// Pulls the kill switch.

@@ -13,11 +13,14 @@ use super::{answer, frame};
 use crate::auth::Identity;
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, IfMatch};
-use crate::http::{repositories, runs};
+use crate::http::{previews, repositories, runs};
 use crate::server::Server;
 
 /// Runs shown.
 const RUNS: usize = 10;
+
+/// Previews shown.
+const PREVIEWS: usize = 10;
 
 pub(super) async fn show(
     State(server): State<Server>,
@@ -49,6 +52,8 @@ async fn page(
     let repository = repositories::load(&mut reading, who, id).await?;
     let last = PageQuery { limit: Some(RUNS), cursor: None };
     let runs = runs::load_page(&mut reading, who, Some(&repository.id), &last).await?.sync_runs;
+    let found = repositories::find(&mut reading, who, &repository.id).await?;
+    let previews = previews::load_list(&mut reading, &found, PREVIEWS).await?;
     let owned = reading.resources_owned(&who.account_id, &repository.id).await?;
     let in_states = |statuses: &[Status]| ProposalFilter {
         statuses: statuses.to_vec(),
@@ -59,7 +64,8 @@ async fn page(
     let approved = reading.proposals_matching(&who.account_id, &in_states(&[Status::Approved])).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
     drop(reading);
-    let page = Repository { frame, repository, runs, owned, open: pending + approved, pending, test };
+    let page =
+        Repository { frame, repository, runs, previews, owned, open: pending + approved, pending, test };
     answer::page(server, visit, &page)
 }
 

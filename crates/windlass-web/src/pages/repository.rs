@@ -2,7 +2,7 @@
 
 use askama::Template;
 use windlass_api::permission::Permission;
-use windlass_api::types::{CheckOutcome, RepositoryInfo, RepositoryTest, RunInfo};
+use windlass_api::types::{CheckOutcome, PreviewInfo, RepositoryInfo, RepositoryTest, RunInfo};
 
 use super::Allowed;
 use super::steps::{Decided, Step, steps};
@@ -19,6 +19,8 @@ pub struct Repository {
     pub repository: RepositoryInfo,
     /// Its last runs, newest first.
     pub runs: Vec<RunInfo>,
+    /// Its last previews, newest first, without their plans.
+    pub previews: Vec<PreviewInfo>,
     /// How many live resources it owns.
     pub owned: usize,
     /// How many of its proposals are open.

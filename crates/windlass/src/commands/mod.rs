@@ -24,6 +24,7 @@ pub(crate) mod man;
 pub(crate) mod operate;
 pub(crate) mod plan;
 mod policy;
+mod preview;
 mod proposal;
 pub(crate) mod reference;
 mod refusal;
