@@ -245,6 +245,12 @@ endpoints! {
         (t::SyncBody) -> (t::RunEnvelope): "Syncs now.";
     RepositoryRuns Get "/api/v1/system/gitops_repositories/{id}/sync_runs" Needs(GitopsRead), PAGE, (-) -> (t::RunList):
         "A repository's sync runs, newest first.";
+    PreviewCreate Post "/api/v1/system/gitops_repositories/{id}/previews" Needs(GitopsSync), NONE,
+        (t::PreviewBody) -> (t::PreviewEnvelope): "What a reference, a commit or files would change. Proposes nothing.";
+    PreviewList Get "/api/v1/system/gitops_repositories/{id}/previews" Needs(GitopsRead), NONE,
+        (-) -> (t::PreviewList): "The last preview of each reference of a repository, newest first.";
+    PreviewShow Get "/api/v1/system/gitops_repositories/{id}/previews/{preview_id}" Needs(GitopsRead), NONE,
+        (-) -> (t::PreviewEnvelope): "A preview with its plan.";
     RepositoryMove Post "/api/v1/system/gitops_repositories/{id}/move" Root, NONE,
         (t::MoveBody) -> (t::RepositoryEnvelope): "Moves a repository to another account.";
     RepositoryForgetHostKeys Delete "/api/v1/system/gitops_repositories/{id}/host_keys" Needs(GitopsAdmin), NONE,

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use crate::code::{Code, Severity};
 
@@ -49,7 +49,7 @@ impl Finding {
 }
 
 /// A problem ready to be shown or sent: the stable wire form of every problem.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// How much it matters.
     pub severity: Severity,
@@ -167,6 +167,13 @@ impl<'s> LineIndex<'s> {
         (line, column)
     }
 
+    /// Where in the text a line and a column are, in bytes; its end for what is not in it.
+    pub fn byte_at(&self, line: usize, column: usize) -> usize {
+        let Some(start) = self.starts.get(line.saturating_sub(1)) else { return self.text.len() };
+        let mut seen = self.text[*start..].char_indices().filter(|(_, c)| *c != '\u{feff}');
+        seen.nth(column.saturating_sub(1)).map_or(self.text.len(), |(at, _)| start + at)
+    }
+
     /// The finding as it is shown, with its place in `file`.
     pub fn place(&self, file: &str, finding: Finding) -> Diagnostic {
         let (line, column) = self.line_column(finding.span.start);
@@ -206,6 +213,11 @@ mod tests {
         assert_eq!(at('c'), (3, 1));
         assert_eq!(at('d'), (4, 1));
         assert_eq!(index.line_column(10_000).0, 4);
+        for needle in ['b', '2', 'c', 'd'] {
+            let (line, column) = at(needle);
+            assert_eq!(Some(index.byte_at(line, column)), index.text.find(needle));
+        }
+        assert_eq!(index.byte_at(9, 9), index.text.len());
     }
 
     #[test]

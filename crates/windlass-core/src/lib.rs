@@ -33,6 +33,7 @@ pub mod resource;
 pub mod schema;
 pub mod secret;
 pub mod shape;
+pub mod tell;
 pub mod time;
 pub mod value;
 pub mod yaml;

@@ -1,5 +1,6 @@
 //! Asking the gate about a proposal.
 
+use windlass_core::diff::Change;
 use windlass_core::digest::Digest;
 use windlass_core::gate::{self, AutoApply, Judgement, Policy, Subject};
 use windlass_core::time::Timestamp;
@@ -10,6 +11,17 @@ use windlass_store::{Account, Approval, Proposal, Repository};
 pub(crate) struct Gatekeeper {
     policy: Policy,
     halt: Option<gate::Halt>,
+}
+
+/// A change that might be proposed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Foreseeable<'a> {
+    pub(crate) change: &'a Change,
+    pub(crate) repository: &'a Repository,
+    /// The file that declares the resource.
+    pub(crate) path: Option<&'a str>,
+    /// The e-mail address of the commit's author.
+    pub(crate) author: Option<&'a str>,
 }
 
 impl Gatekeeper {
@@ -38,6 +50,25 @@ impl Gatekeeper {
             .unless_halted(self.halt.as_ref())
     }
 
+    /// What the policy and the kill switch would say about a change that nobody proposed yet.
+    pub(crate) fn foresee(&self, change: &Foreseeable<'_>, now: Timestamp) -> Judgement {
+        let paths: Vec<&str> = change.path.into_iter().collect();
+        let Foreseeable { change, repository, author, .. } = *change;
+        let subject = Subject {
+            change: change.action(),
+            key: &change.key,
+            repository: &repository.name,
+            paths: &paths,
+            before: change.before.as_deref(),
+            after: change.after.as_deref(),
+            author,
+            editor: None,
+            auto_apply: auto_apply(Some(repository)),
+            digest: gate::binding(&change.key, change.base, change.desired),
+        };
+        gate::judge(&self.policy, &subject, &[], now).unless_halted(self.halt.as_ref())
+    }
+
     /// Why this person cannot approve a proposal; nothing if they can.
     pub(crate) fn why_not(
         &self,
@@ -62,7 +93,6 @@ fn given(approvals: &[Approval]) -> Vec<gate::Approval<'_>> {
 }
 
 fn subject<'p>(proposal: &'p Proposal, repository: Option<&Repository>, paths: &'p [&'p str]) -> Subject<'p> {
-    let is_auto = repository.is_some_and(|repository| repository.auto_apply);
     Subject {
         change: proposal.change.action(),
         key: &proposal.change.key,
@@ -72,7 +102,12 @@ fn subject<'p>(proposal: &'p Proposal, repository: Option<&Repository>, paths: &
         after: proposal.effective().map(|spec| spec.as_ref()),
         author: proposal.author.as_deref(),
         editor: proposal.edit.as_ref().map(|edit| edit.by.as_str()),
-        auto_apply: if is_auto { AutoApply::On } else { AutoApply::Off },
+        auto_apply: auto_apply(repository),
         digest: proposal.content_digest(),
     }
+}
+
+fn auto_apply(repository: Option<&Repository>) -> AutoApply {
+    let is_auto = repository.is_some_and(|repository| repository.auto_apply);
+    if is_auto { AutoApply::On } else { AutoApply::Off }
 }

@@ -19,6 +19,7 @@ mod mcp;
 mod offer;
 mod once;
 mod payload;
+mod preview;
 mod regate;
 mod server;
 mod start;

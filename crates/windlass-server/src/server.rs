@@ -11,8 +11,8 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
-use crate::once;
 use crate::webhook::Allowances;
+use crate::{once, preview};
 
 /// How long a loop waits after the database failed, before it tries again.
 const RETRY: Duration = Duration::from_secs(2);
@@ -37,6 +37,7 @@ struct Inner {
     interrupt: AtomicBool,
     troubles: Mutex<BTreeMap<&'static str, String>>,
     holder: String,
+    preview_turns: preview::Turns,
     session_key: windlass_core::redacted::Redacted<Vec<u8>>,
     allowances: Allowances,
 }
@@ -77,6 +78,7 @@ impl Server {
             interrupt: AtomicBool::new(false),
             troubles: Mutex::default(),
             holder: windlass_store::new_id(),
+            preview_turns: preview::Turns::default(),
             session_key,
             allowances: Allowances::default(),
         };
@@ -161,6 +163,16 @@ impl Server {
     /// Where the mirror of a repository is.
     pub(crate) fn mirror_directory(&self, repository_id: &str) -> PathBuf {
         self.inner.config.data_dir.join("mirrors").join(repository_id)
+    }
+
+    /// Where what previews look at is mirrored: never where runs do it.
+    pub(crate) fn preview_directory(&self, repository_id: &str) -> PathBuf {
+        self.inner.config.data_dir.join("previews").join(repository_id)
+    }
+
+    /// Turns to make a preview.
+    pub(crate) fn preview_turns(&self) -> &preview::Turns {
+        &self.inner.preview_turns
     }
 
     /// Notes that a part cannot do its work, and returns how long it should wait before it tries again. Nothing is

@@ -1,20 +1,22 @@
 //! Where fleets come from.
 //!
-//! A [`Tree`] lists and reads files of one state of a repository: a directory on disk, or a git revision read straight
-//! from the object database, never checked out. A [`Mirror`] brings revisions from a remote. [`read_fleet`] collects the files of a fleet from either. Symbolic
+//! A [`Tree`] lists and reads files of one state of a repository: a directory on disk, files that someone sent, or a git
+//! revision read straight from the object database, never checked out. A [`Mirror`] brings revisions from a remote. [`read_fleet`] collects the files of a fleet from either. Symbolic
 //! links and submodules are refused everywhere, and nothing larger than the limits is ever read into memory.
 
 mod directory;
+mod files;
 mod git;
 mod parallel;
 mod read;
 mod remote;
 
 pub use directory::Directory;
+pub use files::{FilePathError, Files};
 pub use git::{
     Author, Check, CheckResult, CommitId, CommitInfo, FetchError, FetchOptions, Fetched, GitError, GitTree,
-    Limits, Mirror, MirrorError, Movement, NewFile, Problem, Push, PushError, SignatureProblem, SignedBy,
-    Signers, SignersError, test_remote,
+    Limits, Mirror, MirrorError, Movement, NewFile, Problem, Push, PushError, Revision, SignatureProblem,
+    SignedBy, Signers, SignersError, test_remote,
 };
 pub use parallel::read_ahead;
 pub use read::{FleetFiles, read_fleet};

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use support::{Remote, Scratch};
-use windlass_source::{CommitId, Credential, Limits, Movement, PathPrefix, Tree as _};
+use windlass_source::{CommitId, Credential, Limits, Movement, PathPrefix, Revision, Tree as _};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree};
 
 fn id(text: &str) -> CommitId {
@@ -271,4 +271,37 @@ fn a_commit_is_told_in_bounded_plain_text() {
     assert_eq!(info.message.chars().count(), 4096);
     let seconds: i64 = work.git(&["log", "-1", "--format=%ct"]).parse().unwrap();
     assert_eq!(info.committed_at.as_millis(), seconds * 1000);
+}
+
+#[test]
+fn other_references_and_commits_are_fetched_and_one_after_the_other_leaves_a_small_mirror() {
+    let (work, root) = (repository(), tempfile::tempdir().unwrap());
+    let bare = work.publish(root.path(), "fleet.git");
+    let main = work.head();
+    work.git(&["checkout", "--quiet", "-b", "change"]);
+    let change = work.commit("fleet.yaml", "version: 2\n");
+    work.git(&["push", "--quiet", bare.to_str().unwrap(), "HEAD:refs/pull/1/head"]);
+    let scratch = Scratch::new();
+    let remote = Remote::file(&bare);
+    let at = |revision: Revision| Remote { revision, ..Remote::file(&bare) };
+    let pull = at(Revision::parse("refs/pull/1/head").unwrap());
+    for _ in 0..20 {
+        assert_eq!(scratch.fetch(&remote).unwrap().commit, id(&main));
+        let fetched = scratch.fetch(&pull).unwrap();
+        assert_eq!((fetched.movement, &fetched.commit), (Movement::First, &id(&change)));
+        work.commit("fleet.yaml", "version: 3\n");
+        work.git(&["reset", "--quiet", "--hard", &change]);
+    }
+    let tree = scratch.mirror.tree(&id(&change), &PathPrefix::default()).unwrap();
+    assert_eq!(tree.read("fleet.yaml").unwrap(), b"version: 2\n");
+    let by_id = scratch.fetch(&at(Revision::Commit(id(&main)))).unwrap();
+    assert_eq!(by_id.commit, id(&main));
+    let fresh = Scratch::new();
+    let first = id(work.git(&["rev-parse", "main~1"]).trim());
+    assert_eq!(fresh.fetch(&at(Revision::Commit(first.clone()))).unwrap().commit, first);
+    let nowhere = at(Revision::Commit(id(&"1".repeat(40))));
+    let missing = scratch.fetch(&nowhere).unwrap_err();
+    assert_eq!(missing.code(), "commit-missing", "{missing}");
+    let gone = at(Revision::parse("refs/pull/2/head").unwrap());
+    assert_eq!(scratch.fetch(&gone).unwrap_err().code(), "branch-missing");
 }

@@ -362,3 +362,22 @@ CREATE TABLE webhook_deliveries (
     PRIMARY KEY (repository_id, identity)
 );
 CREATE INDEX webhook_deliveries_by_time ON webhook_deliveries (at);
+
+-- What a commit or files would change: the last answer for each reference of a repository. Derived, and forgotten in time.
+CREATE TABLE previews (
+    id TEXT NOT NULL PRIMARY KEY,
+    account_id TEXT NOT NULL,
+    repository_id TEXT NOT NULL,
+    reference TEXT NOT NULL,
+    source TEXT NOT NULL,
+    commit_sha TEXT,
+    base_commit TEXT,
+    requested_by TEXT,
+    outcome TEXT NOT NULL,
+    changes BIGINT NOT NULL,
+    document TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    UNIQUE (repository_id, source, reference)
+);
+CREATE INDEX previews_by_repository ON previews (repository_id, created_at, id);
+CREATE INDEX previews_by_time ON previews (created_at);

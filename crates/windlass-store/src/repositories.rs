@@ -262,6 +262,7 @@ impl Writing {
             "DELETE FROM drifts WHERE repository_id = $1",
             "DELETE FROM webhooks WHERE repository_id = $1",
             "DELETE FROM webhook_deliveries WHERE repository_id = $1",
+            "DELETE FROM previews WHERE repository_id = $1",
             "UPDATE resources SET owner_id = NULL WHERE owner_id = $1",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
             "DELETE FROM repositories WHERE id = $1",
@@ -293,6 +294,7 @@ impl Writing {
             "DELETE FROM desired WHERE repository_id = $1",
             "DELETE FROM acceptances WHERE repository_id = $1",
             "DELETE FROM drifts WHERE repository_id = $1",
+            "DELETE FROM previews WHERE repository_id = $1",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
         ] {
             self.connection.execute(sql, values![&repository.id]).await?;

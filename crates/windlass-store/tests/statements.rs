@@ -35,6 +35,7 @@ const LARGE: [&str; 14] = [
     "old",
     "events",
     "audit",
+    "previews",
     "webhook_deliveries",
 ];
 
@@ -216,6 +217,8 @@ async fn look_up(store: &Store) {
     reading.differing_at("a", "r", &key()).await.unwrap();
     reading.wanted_file("r", &key()).await.unwrap();
     reading.proposals_about("a", &[key(), key()]).await.unwrap();
+    reading.preview("a", "x").await.unwrap();
+    reading.previews("a", "r", 50).await.unwrap();
     reading.audit_verify("a").await.unwrap();
     reading.repository_of_webhook("acme:fleet").await.unwrap();
     reading.webhook("r").await.unwrap();
@@ -251,6 +254,7 @@ async fn write(store: &Store) {
     writing.events_forget(now(), now()).await.unwrap();
     writing.deliveries_forget(now()).await.unwrap();
     writing.repository_hasten("r", now()).await.unwrap();
+    writing.previews_forget(now()).await.unwrap();
     writing.repository_remove("r").await.unwrap();
     writing.commit().await.unwrap();
     store.lease_take("sync", "me", now(), Duration::from_secs(1)).await.unwrap();

@@ -130,6 +130,8 @@ pages! {
     RotateWebhook Post "/app/repositories/{id}/webhook/rotate" As(O::RepositoryWebhookRotate);
     /// Removes it.
     Unregister Post "/app/repositories/{id}/remove" As(O::RepositoryRemove);
+    /// What a commit or files would change.
+    Preview Get "/app/previews/{id}" As(O::PreviewShow);
     /// The account, one's own and the kill switch.
     Settings Get "/app/settings" As(O::Status);
     /// Pulls the kill switch.

@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Doctor(operate::DoctorOptions),
     /// Check fleets and tell every problem at once.
     Validate(ValidateOptions),
-    /// Show what would change between two states of a fleet, in order.
+    /// Show what would change between two states of a fleet, or on a server, in order.
     Plan(PlanOptions),
     /// Format fleet.yaml and the files it includes, keeping comments.
     Fmt(FmtOptions),
@@ -135,10 +135,23 @@ pub(crate) struct PlanOptions {
 
     /// The state to start from: a directory or file, or a git revision of the repository around PATH.
     #[arg(long, value_name = "PATH|GIT-REVISION")]
-    pub(crate) from: String,
+    pub(crate) from: Option<String>,
+
+    /// Start from what is live on a server instead, and propose nothing. Needs --repository. Without an address:
+    /// WINDLASS_SERVER, then the server of the last `windlass login`; in pipelines set WINDLASS_TOKEN too.
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) server: Option<String>,
+
+    /// The repository on the server that PATH belongs to, by name or id. PATH is the directory that is its path prefix.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) repository: Option<String>,
+
+    /// What the plan is called on the server, for example the branch: the last one of each name is kept there.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
 
     /// How to print the plan.
-    #[arg(long, value_enum, default_value_t = PlanFormat::Human)]
+    #[arg(long, short = 'o', visible_alias = "output", value_enum, default_value_t = PlanFormat::Human)]
     pub(crate) format: PlanFormat,
 
     /// The account the fleet must be for, by name or id. May be given more than once.

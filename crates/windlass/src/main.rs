@@ -48,6 +48,7 @@ fn run(arguments: Arguments, terminal: &Terminal) -> Result<Exit, CommandError> 
     let (root, command) = (arguments.server, arguments.command);
     match command {
         Command::Remote(command) => commands::remote::run(command, root, terminal),
+        Command::Plan(options) => commands::plan::run(&options, root, terminal),
         _ if root.is_given() => {
             let help = "leave --server, --token, --account and --output away before it";
             Err(CommandError::usage("this command asks no server", help))
@@ -58,7 +59,6 @@ fn run(arguments: Arguments, terminal: &Terminal) -> Result<Exit, CommandError> 
         Command::Restore(options) => commands::operate::restore(&options),
         Command::Doctor(options) => commands::operate::doctor(&options),
         Command::Validate(options) => commands::validate::run(&options, terminal),
-        Command::Plan(options) => commands::plan::run(&options, terminal),
         Command::Fmt(options) => commands::fmt::run(&options, terminal),
         Command::Schema => commands::schema::run(),
         Command::Explain(options) => commands::explain::run(&options, terminal),

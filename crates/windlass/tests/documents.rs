@@ -259,3 +259,42 @@ fn completions_and_man_pages_come_from_the_program() {
     assert!(directory.path().join("windlass-plan.1").is_file());
     assert!(stdout(&run(&["man"])).contains(".TH windlass 1"));
 }
+
+/// The commands of ours in a pipeline's file, as a shell would hand them over.
+fn commands_in(text: &str) -> Vec<Vec<String>> {
+    let ours = text.lines().filter_map(|line| {
+        let line = line.trim_start().trim_start_matches("- ").trim_start_matches("run: ");
+        line.strip_prefix("windlass ")
+    });
+    let before_shell = |line: &str| line.split(['>', '|']).next().unwrap().trim().to_owned();
+    ours.map(|line| before_shell(line).split(' ').map(|word| word.trim_matches('"').to_owned()).collect())
+        .collect()
+}
+
+#[test]
+fn the_pipelines_of_the_guide_are_the_examples_and_their_commands_are_understood() {
+    let guide = fs::read_to_string(project_root().join("docs/guide/ci.md")).unwrap();
+    for name in ["github", "gitea", "gitlab"] {
+        let text = fs::read_to_string(project_root().join(format!("examples/ci/{name}.yaml"))).unwrap();
+        assert!(
+            guide.contains(&format!("```yaml not-a-fleet\n{text}```")),
+            "{name}: the guide shows another"
+        );
+        let (tree, findings) = yaml::parse(&text);
+        assert!(tree.is_some() && findings.is_empty(), "{name}: {findings:?}");
+        let commands = commands_in(&text);
+        assert!(commands.iter().any(|command| command[0] == "plan"), "{name}: {commands:?}");
+        for arguments in commands {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let home = tempfile::tempdir().unwrap();
+            let mut asked = command(&arguments);
+            asked.current_dir(project_root().join("examples/edge")).env("HOME", home.path());
+            for variable in ["WINDLASS_SERVER", "WINDLASS_TOKEN", "XDG_CONFIG_HOME"] {
+                asked.env_remove(variable);
+            }
+            let output = asked.output().unwrap();
+            let expected = if arguments[0] == "plan" { 69 } else { 0 };
+            assert_eq!(output.status.code(), Some(expected), "{name}: {arguments:?}: {}", stderr(&output));
+        }
+    }
+}

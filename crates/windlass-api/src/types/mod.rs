@@ -10,6 +10,7 @@ mod error;
 mod event;
 mod page;
 mod policy;
+mod preview;
 mod proposal;
 mod repository;
 mod resource;
@@ -28,6 +29,7 @@ pub use error::{ErrorBody, ErrorDetail, ErrorEnvelope};
 pub use event::{EventInfo, EventList};
 pub use page::PageMeta;
 pub use policy::{PolicyBody, PolicyInfo};
+pub use preview::{PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList};
 pub use proposal::{
     ApprovalInfo, ApproveBody, BatchBody, BatchDecision, BatchItem, BatchResult, EditBody, FieldChange,
     GateInfo, ProposalEnvelope, ProposalInfo, ProposalList, RejectBody,

@@ -1,13 +1,13 @@
 //! Which fields of a resource differ.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::secret;
 use crate::shape::{Segment, path_text};
 
 /// One field that differs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FieldChange {
     /// Which field, e.g. `labels.tier`.
     pub path: String,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{Plan, Step};
+use super::{Foreseen, Plan, Step};
 use crate::diff::{Action, Cause};
 use crate::digest::Digest;
 use crate::resource::Kind;
@@ -34,13 +34,15 @@ impl Plan {
 
     /// The plan for machines and for the API, to be serialized. Its problems are left to whoever knows their places.
     pub fn document(&self) -> PlanDocument<'_> {
-        PlanDocument { parts: BTreeMap::from([("steps", Part::Steps(&self.steps))]) }
-            .with("version", json!(PLAN_VERSION))
-            .with("digest", json!(self.digest()))
-            .with("account", json!(self.account))
-            .with("summary", json!(self.summary()))
-            .with("stopped", json!(self.stopped))
-            .with("refused", json!(self.refusals))
+        PlanDocument {
+            parts: BTreeMap::from([("steps", Part::Steps(Steps { all: &self.steps, foreseen: &[] }))]),
+        }
+        .with("version", json!(PLAN_VERSION))
+        .with("digest", json!(self.digest()))
+        .with("account", json!(self.account))
+        .with("summary", json!(self.summary()))
+        .with("stopped", json!(self.stopped))
+        .with("refused", json!(self.refusals))
     }
 }
 
@@ -51,7 +53,24 @@ pub struct PlanDocument<'p> {
     parts: BTreeMap<&'static str, Part<'p>>,
 }
 
-impl PlanDocument<'_> {
+impl<'p> PlanDocument<'p> {
+    /// Says with each step what would become of it, in the order of the steps.
+    pub fn foreseeing(mut self, foreseen: &'p [Foreseen]) -> Self {
+        if let Some(Part::Steps(steps)) = self.parts.get_mut("steps") {
+            steps.foreseen = foreseen;
+        }
+        self
+    }
+
+    /// Leaves out all but the first steps, and says how many.
+    pub fn with_first(mut self, count: usize) -> Self {
+        let Some(Part::Steps(steps)) = self.parts.get_mut("steps") else { return self };
+        let shown = steps.all.len().min(count);
+        let omitted = steps.all.len() - shown;
+        steps.all = &steps.all[..shown];
+        if omitted == 0 { self } else { self.with("omitted", json!(omitted)) }
+    }
+
     /// Adds a key to the document, or replaces it.
     pub fn with(mut self, key: &'static str, value: Value) -> Self {
         self.parts.insert(key, Part::Value(value));
@@ -64,11 +83,20 @@ impl PlanDocument<'_> {
 enum Part<'p> {
     Value(Value),
     #[serde(serialize_with = "write_steps")]
-    Steps(&'p [Step]),
+    Steps(Steps<'p>),
 }
 
-fn write_steps<S: Serializer>(steps: &[Step], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(steps.iter().enumerate().map(|(index, step)| StepDocument::of(index, step)))
+/// The steps of a document, and what would become of each where someone asked.
+#[derive(Debug)]
+struct Steps<'p> {
+    all: &'p [Step],
+    foreseen: &'p [Foreseen],
+}
+
+fn write_steps<S: Serializer>(steps: &Steps<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    let document =
+        |(index, step)| StepDocument { foreseen: steps.foreseen.get(index), ..StepDocument::of(index, step) };
+    serializer.collect_seq(steps.all.iter().enumerate().map(document))
 }
 
 #[derive(Serialize)]
@@ -79,6 +107,8 @@ struct StepDocument<'p> {
     change: Action,
     desired: Option<Digest>,
     fields: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    foreseen: Option<&'p Foreseen>,
     kind: Kind,
     name: &'p str,
     payload: Value,
@@ -97,6 +127,7 @@ impl<'p> StepDocument<'p> {
             change: change.action(),
             desired: change.desired,
             fields: json!(change.fields()),
+            foreseen: None,
             kind: change.key.kind,
             name: &change.key.name,
             payload: change.payload(),

@@ -1,13 +1,94 @@
 //! The same change, reviewed once: steps that do the same to many resources are shown together.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Plan, Step};
-use crate::diff::{Action, Cause};
+use super::{Foreseen, Plan, ReadStep, Step};
+use crate::diff::{Action, Cause, FieldChange};
 use crate::digest::Digest;
 use crate::resource::Kind;
+
+/// One step as it is told, whether it was made here or read from a document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepView<'p> {
+    /// Made here.
+    Made(&'p Step),
+    /// Read from a document.
+    Read(&'p ReadStep),
+}
+
+impl<'p> StepView<'p> {
+    /// The kind of resource.
+    pub fn kind(self) -> Kind {
+        match self {
+            StepView::Made(step) => step.change.key.kind,
+            StepView::Read(step) => step.kind,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'p str {
+        match self {
+            StepView::Made(step) => &step.change.key.name,
+            StepView::Read(step) => &step.name,
+        }
+    }
+
+    /// Why it changes.
+    pub fn cause(self) -> Cause {
+        match self {
+            StepView::Made(step) => step.change.cause,
+            StepView::Read(step) => step.cause,
+        }
+    }
+
+    /// The fields that differ, secrets hidden.
+    pub fn fields(self) -> Cow<'p, [FieldChange]> {
+        match self {
+            StepView::Made(step) => Cow::Owned(step.change.fields()),
+            StepView::Read(step) => Cow::Borrowed(&step.fields),
+        }
+    }
+
+    /// The spec that is created, updated to or destroyed, secrets hidden.
+    pub fn payload(self) -> Cow<'p, Value> {
+        match self {
+            StepView::Made(step) => Cow::Owned(step.change.payload()),
+            StepView::Read(step) => Cow::Borrowed(&step.payload),
+        }
+    }
+
+    /// Changes of the same plan that must be done first.
+    pub fn waits_for(self) -> Vec<String> {
+        match self {
+            StepView::Made(step) => step.waits_for.iter().map(ToString::to_string).collect(),
+            StepView::Read(step) => step.waits_for.clone(),
+        }
+    }
+
+    /// What would become of it, where someone asked.
+    pub fn foreseen(self) -> Option<&'p Foreseen> {
+        match self {
+            StepView::Made(_) => None,
+            StepView::Read(step) => step.foreseen.as_ref(),
+        }
+    }
+
+    fn signature(self) -> Digest {
+        let (desired, base) = match self {
+            StepView::Made(step) => (step.change.desired, step.change.base),
+            StepView::Read(step) => (step.desired, step.base),
+        };
+        let what = match self.cause().action() {
+            Action::Update => json!(self.fields()),
+            Action::Create => json!(desired),
+            Action::Destroy => json!(base),
+        };
+        Digest::of(json!([self.kind(), self.cause(), what]).to_string().as_bytes())
+    }
+}
 
 /// Steps that make the same change to resources of one kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +98,7 @@ pub struct Group<'p> {
     /// Why they are there.
     pub cause: Cause,
     /// Positions in the plan, counted from 1, and the steps. Never empty.
-    pub steps: Vec<(usize, &'p Step)>,
+    pub steps: Vec<(usize, StepView<'p>)>,
 }
 
 impl Group<'_> {
@@ -44,24 +125,19 @@ impl Group<'_> {
 /// The plan's steps with identical ones joined: same kind, same cause, same fields changed the same way (or, for
 /// creates and destroys, the same spec). Groups stand where their first step does.
 pub fn groups(plan: &Plan) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    let mut found: BTreeMap<Digest, usize> = BTreeMap::new();
-    for (index, step) in plan.steps.iter().enumerate() {
-        let group = *found.entry(signature(step)).or_insert_with(|| {
-            groups.push(Group { kind: step.change.key.kind, cause: step.change.cause, steps: Vec::new() });
-            groups.len() - 1
-        });
-        groups[group].steps.push((index + 1, step));
-    }
-    groups
+    join(plan.steps.iter().enumerate().map(|(index, step)| (index + 1, StepView::Made(step))))
 }
 
-fn signature(step: &Step) -> Digest {
-    let change = &step.change;
-    let what = match change.action() {
-        Action::Update => json!(change.fields()),
-        Action::Create => json!(change.desired),
-        Action::Destroy => json!(change.base),
-    };
-    Digest::of(json!([change.key.kind, change.cause, what]).to_string().as_bytes())
+/// Steps with identical ones joined.
+pub(super) fn join<'p>(steps: impl Iterator<Item = (usize, StepView<'p>)>) -> Vec<Group<'p>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut found: BTreeMap<Digest, usize> = BTreeMap::new();
+    for (position, step) in steps {
+        let group = *found.entry(step.signature()).or_insert_with(|| {
+            groups.push(Group { kind: step.kind(), cause: step.cause(), steps: Vec::new() });
+            groups.len() - 1
+        });
+        groups[group].steps.push((position, step));
+    }
+    groups
 }

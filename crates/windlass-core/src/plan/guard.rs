@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
 use crate::desired::Desired;
@@ -26,7 +26,7 @@ pub enum Confirmation {
 }
 
 /// Why a whole plan is stopped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MassDestroy {
     /// How many resources would be destroyed.
     pub destroys: usize,

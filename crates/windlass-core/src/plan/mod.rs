@@ -6,16 +6,20 @@
 mod cap;
 mod document;
 mod explain;
+mod foreseen;
 mod group;
 mod guard;
 mod order;
+mod read;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use cap::{Batch, DEFAULT_CAP, Standing, take};
 pub use document::PlanDocument;
-pub use group::{Group, groups};
+pub use foreseen::{Foreseen, Outlook};
+pub use group::{Group, StepView, groups};
 pub use guard::{Confirmation, MassDestroy, Refusal};
+pub use read::{Informational, ReadPlan, ReadRefusal, ReadStep};
 
 use crate::desired::Desired;
 use crate::diff::{Action, Change, Comparison};
@@ -49,7 +53,7 @@ pub struct Step {
 }
 
 /// How many of each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// To be created.
     pub create: usize,

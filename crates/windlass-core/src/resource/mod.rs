@@ -18,7 +18,7 @@ mod template;
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use assignment::{AssignmentName, AssignmentSpec};
@@ -248,6 +248,14 @@ impl Shape for Kind {
 impl Serialize for Kind {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.slug())
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let kind = Kind::ALL.iter().copied().find(|kind| kind.slug() == word);
+        kind.ok_or_else(|| serde::de::Error::custom("not a kind of resource that this version knows"))
     }
 }
 

@@ -98,6 +98,13 @@ impl HttpError {
         HttpError::new(StatusCode::PRECONDITION_FAILED, "changed-meanwhile", "it was changed meanwhile", help)
     }
 
+    /// There is too much to do at the moment.
+    pub(crate) fn busy(message: &str) -> HttpError {
+        let error =
+            HttpError::new(StatusCode::TOO_MANY_REQUESTS, "busy", message, "try again in a few seconds");
+        HttpError { retry_after: Some(5), ..error }
+    }
+
     /// Problems with a resource or a document, each with its place.
     pub(crate) fn unsound(diagnostics: &[Diagnostic]) -> HttpError {
         let first = diagnostics.first().map_or("it is not sound", |problem| problem.message.as_str());

@@ -13,6 +13,7 @@ mod health;
 mod idempotency;
 pub(crate) mod page;
 pub(crate) mod policy;
+pub(crate) mod previews;
 mod proposal_info;
 pub(crate) mod proposals;
 pub(crate) mod repositories;

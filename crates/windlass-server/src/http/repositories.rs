@@ -191,8 +191,9 @@ pub(crate) async fn unregister(server: &Server, who: &Identity, id: &str) -> Res
     record(&mut writing, who, "repository.remove", &repository, json!({}), now);
     writing.repository_remove(&repository.id).await?;
     server.commit(writing).await?;
-    // The mirror is only a cache; one that stays behind does no harm.
+    // The mirrors are only caches; one that stays behind does no harm.
     let _ = tokio::fs::remove_dir_all(server.mirror_directory(&repository.id)).await;
+    let _ = tokio::fs::remove_dir_all(server.preview_directory(&repository.id)).await;
     Ok(())
 }
 

@@ -34,17 +34,23 @@ impl<T: DeserializeOwned> FromRequest<Server> for Body<T> {
 
     async fn from_request(request: Request, _: &Server) -> Result<Body<T>, HttpError> {
         let bytes = read_whole(request.into_body()).await?;
-        let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &bytes };
-        let unexpected = |message: &str| {
-            let message = format!("the body is not what is expected: {message}");
-            HttpError::bad_request(message, "see /api/openapi.json")
-        };
         // Databases differ in what they make of NUL; no text that we keep has one.
         if bytes.windows(NUL.len()).any(|window| window == NUL) {
             return Err(unexpected("it contains a NUL character"));
         }
-        serde_json::from_slice(text).map(Body).map_err(|error| unexpected(&without_values(&error)))
+        read_json(&bytes).map(Body)
     }
+}
+
+/// Reads a body as JSON; none at all is an empty object.
+pub(super) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, HttpError> {
+    let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { bytes };
+    serde_json::from_slice(text).map_err(|error| unexpected(&without_values(&error)))
+}
+
+fn unexpected(message: &str) -> HttpError {
+    let message = format!("the body is not what is expected: {message}");
+    HttpError::bad_request(message, "see /api/openapi.json")
 }
 
 /// NUL as JSON writes it.

@@ -9,8 +9,8 @@ use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
-    accounts, audit, auth, credentials, drift, events, guard, health, idempotency, policy, proposals,
-    repositories, resources, runs, tokens, users, webhooks,
+    accounts, audit, auth, credentials, drift, events, guard, health, idempotency, policy, previews,
+    proposals, repositories, resources, runs, tokens, users, webhooks,
 };
 use crate::mcp;
 use crate::server::Server;
@@ -80,6 +80,9 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::RepositoryTest => post(repositories::test),
         Operation::RepositorySync => post(runs::sync_now),
         Operation::RepositoryRuns => get(runs::list_of_repository),
+        Operation::PreviewCreate => post(previews::create),
+        Operation::PreviewList => get(previews::list),
+        Operation::PreviewShow => get(previews::show),
         Operation::RepositoryMove => post(repositories::relocate),
         Operation::RepositoryForgetHostKeys => delete(repositories::forget_host_keys),
         Operation::RepositoryWebhook => get(webhooks::show),

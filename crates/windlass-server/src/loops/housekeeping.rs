@@ -20,6 +20,9 @@ const KEPT: Duration = Duration::from_secs(90 * DAY.as_secs());
 /// How long those are kept that tell of failures.
 const FAILURES_KEPT: Duration = Duration::from_secs(365 * DAY.as_secs());
 
+/// How long previews are kept.
+const PREVIEWS_KEPT: Duration = Duration::from_secs(30 * DAY.as_secs());
+
 /// How long a request can be repeated with the same idempotency key.
 const ANSWERS_KEPT: Duration = DAY;
 
@@ -45,6 +48,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
     writing.throttles_forget(now.before(DAY)).await?;
     writing.leases_forget(now.before(DAY)).await?;
+    writing.previews_forget(now.before(PREVIEWS_KEPT)).await?;
     writing.runs_forget(old, very_old).await?;
     writing.proposals_forget(old, very_old).await?;
     writing.events_forget(old, very_old).await?;

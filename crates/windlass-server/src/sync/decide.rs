@@ -10,9 +10,9 @@ use windlass_core::time::Timestamp;
 use windlass_store::Acceptance;
 
 /// A plan, and what of the differences is not in it because someone said it is meant.
-pub(super) struct Decided {
-    pub(super) plan: Plan,
-    pub(super) accepted: Vec<(Change, String)>,
+pub(crate) struct Decided {
+    pub(crate) plan: Plan,
+    pub(crate) accepted: Vec<(Change, String)>,
 }
 
 impl Decided {

@@ -4,7 +4,7 @@ use windlass_core::redacted::Redacted;
 use windlass_secrets::{Credentials, Fields, SecretError};
 use windlass_source::{
     Branch, CommitId, Credential, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, PathPrefix,
-    RemoteUrl, Scheme, Signers,
+    RemoteUrl, Revision, Scheme, Signers,
 };
 use windlass_store::{Repository, RunError};
 
@@ -14,7 +14,7 @@ use crate::server::Server;
 #[derive(Clone)]
 pub(crate) struct FetchPlan {
     pub(crate) url: RemoteUrl,
-    pub(crate) branch: Branch,
+    pub(crate) revision: Revision,
     pub(crate) prefix: PathPrefix,
     pub(crate) credential: Credential,
     pub(crate) host_keys: Option<HostKeys>,
@@ -79,7 +79,7 @@ impl FetchPlan {
         })?;
         Ok(FetchPlan {
             url,
-            branch,
+            revision: Revision::Branch(branch),
             prefix,
             credential: Credential::None,
             host_keys,
@@ -103,7 +103,7 @@ impl FetchPlan {
     pub(crate) fn options<'p>(&'p self, server: &'p Server) -> FetchOptions<'p> {
         FetchOptions {
             url: &self.url,
-            branch: &self.branch,
+            revision: &self.revision,
             credential: &self.credential,
             host_keys: self.host_keys.as_ref(),
             extra_ca_pem: self.ca_pem.as_deref(),

@@ -10,10 +10,10 @@ use windlass_source::{FleetFiles, Tree, read_ahead, read_fleet};
 use windlass_store::{Reading, StoreError};
 
 /// What git says, and what was found wrong with it.
-pub(super) struct Material {
-    pub(super) desired: Desired,
+pub(crate) struct Material {
+    pub(crate) desired: Desired,
     /// Problems in the files, with places; files named from the repository's root.
-    pub(super) problems: Vec<Diagnostic>,
+    pub(crate) problems: Vec<Diagnostic>,
     /// The files, when they were read just now.
     fleet: Option<Fleet>,
     /// Declaring files of stored resources.
@@ -47,7 +47,7 @@ pub(crate) fn read_fleet_at(tree: &impl Tree, context: &Context) -> (Fleet, Vec<
 
 impl Material {
     /// From files. `prefix` is the fleet's directory in the repository.
-    pub(super) fn read(tree: &impl Tree, context: &Context, prefix: &str) -> Material {
+    pub(crate) fn read(tree: &impl Tree, context: &Context, prefix: &str) -> Material {
         let (mut fleet, problems) = read_fleet_at(tree, context);
         let desired = std::mem::take(&mut fleet.desired);
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
@@ -86,12 +86,12 @@ impl Material {
         }
     }
 
-    pub(super) fn has_errors(&self) -> bool {
+    pub(crate) fn has_errors(&self) -> bool {
         self.problems.iter().any(|problem| problem.severity == Severity::Error)
     }
 
     /// Adds problems that only the comparison showed.
-    pub(super) fn tell(&mut self, remarks: Vec<Remark>) {
+    pub(crate) fn tell(&mut self, remarks: Vec<Remark>) {
         if remarks.is_empty() {
             return;
         }
@@ -116,7 +116,7 @@ impl Material {
     }
 
     /// Where resources are declared: file from the repository's root, and line if it is known.
-    pub(super) fn declared_at(&mut self, keys: &[ResourceKey]) -> Vec<Option<(String, usize)>> {
+    pub(crate) fn declared_at(&mut self, keys: &[ResourceKey]) -> Vec<Option<(String, usize)>> {
         match &mut self.fleet {
             Some(fleet) => {
                 std::mem::swap(&mut fleet.desired, &mut self.desired);

@@ -3,6 +3,8 @@
 //! Runs are rows before they are work: whoever asks queues one, and a server that died in the middle finds it again.
 //! One run at a time for each repository, under a lease; what a run decided is saved in one transaction or not at all.
 
+mod bring;
+mod compare;
 mod decide;
 mod fetch;
 mod material;
@@ -15,10 +17,11 @@ use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinSet;
 
-pub(crate) use fetch::{FetchPlan, required_keys};
-pub(crate) use material::read_fleet_at;
+pub(crate) use bring::{BringError, bring, internal, read_material, told};
+pub(crate) use compare::{Compared, compare};
+pub(crate) use fetch::{FetchPlan, required_keys, run_error};
+pub(crate) use material::{Material, read_fleet_at};
 pub(crate) use queue::{SyncRequest, queue_run};
-pub(crate) use run::told;
 
 use crate::clock::now;
 use crate::loops::{Pause, pause};

@@ -7,11 +7,12 @@ use windlass_core::code::Severity as ProblemSeverity;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::manifest::Context;
 use windlass_core::proposal::RunStatus;
-use windlass_source::{CommitInfo, Fetched, Mirror, Movement};
+use windlass_source::Movement;
 use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError, Trigger};
 
+use super::bring::{BringError, Brought, bring, read_material};
 use super::fetch::{FetchPlan, run_error};
-use super::material::{Known, Material};
+use super::material::Known;
 use super::save;
 use crate::clock::now;
 use crate::crash::crash_point;
@@ -138,7 +139,7 @@ async fn gather(
         Ok(plan) => plan,
         Err(error) => return Ok(Gathered::Failed(error, Vec::new())),
     };
-    let brought = match bring(server, &plan, repository).await {
+    let brought = match bring(server, &plan, server.mirror_directory(&repository.id)).await {
         Ok(brought) => brought,
         Err(BringError::Interrupted) => return Ok(Gathered::Interrupted),
         Err(BringError::Failed(error)) => return Ok(Gathered::Failed(error, Vec::new())),
@@ -189,57 +190,6 @@ async fn stored(server: &Server, run: &mut Run, repository: &Repository) -> Resu
     Ok(Gathered::Known(Known::Stored))
 }
 
-struct Brought {
-    mirror: Mirror,
-    fetched: Fetched,
-    commit: CommitInfo,
-}
-
-enum BringError {
-    Failed(RunError),
-    Interrupted,
-}
-
-/// Fetches on a thread that may block.
-async fn bring(server: &Server, plan: &FetchPlan, repository: &Repository) -> Result<Brought, BringError> {
-    let (server, plan) = (server.clone(), plan.clone());
-    let directory = server.mirror_directory(&repository.id);
-    let task = tokio::task::spawn_blocking(move || {
-        let local = |message: String| {
-            let help = "check the server's data directory: space, permissions, mount";
-            BringError::Failed(run_error("local", message, help))
-        };
-        let mirror = Mirror::open_or_create(&directory).map_err(|error| local(told(&error)))?;
-        let fetched = plan.fetch(&mirror, &server).map_err(|error| match server.is_stopping() {
-            true => BringError::Interrupted,
-            false => BringError::Failed(run_error(error.code(), told(&error), error.help())),
-        })?;
-        let commit = mirror.commit(&fetched.commit).map_err(|error| local(told(&error)))?;
-        Ok(Brought { mirror, fetched, commit })
-    });
-    task.await.unwrap_or_else(|panic| Err(BringError::Failed(internal(&panic))))
-}
-
-fn internal(panic: &tokio::task::JoinError) -> RunError {
-    tracing::error!(error = %panic, "a thread died");
-    run_error("internal", "Windlass itself failed while reading this repository", "see the server's log")
-}
-
-/// An error with its causes, once each.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
-}
-
 fn note_commit(run: &mut Run, brought: &Brought) {
     run.commit_sha = Some(brought.fetched.commit.as_str().to_owned());
     run.commit_author = Some(brought.commit.author_name.clone());
@@ -255,25 +205,16 @@ fn note_commit(run: &mut Run, brought: &Brought) {
     run.movement = Some(movement.to_owned());
 }
 
-/// Reads the fleet on a thread that may block.
+/// Reads the fleet of the commit.
 async fn read(brought: Brought, plan: FetchPlan, context: Context) -> Gathered {
-    let task = tokio::task::spawn_blocking(move || {
-        let tree = brought
-            .mirror
-            .tree(&brought.fetched.commit, &plan.prefix)
-            .map_err(|error| run_error("local", told(&error), "check the server's data directory"))?;
-        Ok(Material::read(&tree, &context, plan.prefix.as_str()))
-    });
-    let material = match task.await {
-        Ok(Ok(material)) => material,
-        Ok(Err(error)) => return Gathered::Failed(error, Vec::new()),
-        Err(panic) => return Gathered::Failed(internal(&panic), Vec::new()),
-    };
-    if material.has_errors() {
-        let error = fleet_error(&material.problems);
-        return Gathered::Failed(error, material.problems);
+    match read_material(brought, plan, context).await {
+        Err(error) => Gathered::Failed(error, Vec::new()),
+        Ok(material) if material.has_errors() => {
+            let error = fleet_error(&material.problems);
+            Gathered::Failed(error, material.problems)
+        }
+        Ok(material) => Gathered::Known(Known::Read(Box::new(material))),
     }
-    Gathered::Known(Known::Read(Box::new(material)))
 }
 
 /// The first error of a fleet, and how many more there are.

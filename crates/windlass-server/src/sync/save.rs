@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
-use windlass_core::live::{Live, Owner};
 use windlass_core::plan::Confirmation;
 use windlass_core::proposal::{Fates, Offered, Reconciled, RunFacts, RunStatus, reconcile, run_status};
 use windlass_core::resource::ResourceKey;
@@ -13,6 +12,7 @@ use windlass_store::{
     Account, AccountWriting, Lease, NewWanted, Repository, Run, RunError, Severity, Stage, StoreError,
 };
 
+use super::compare::{Compared, compare};
 use super::decide::{self, Decided};
 use super::material::{Known, Material};
 use crate::clock::{self, now};
@@ -107,7 +107,7 @@ pub(super) async fn compared(
     let Some(account) = writing.account(&run.account_id).await? else { return Ok(()) };
     let offered = writing.proposals_offered(&repository.id).await?;
     let compared = match known {
-        Known::Read(material) => compare(&mut writing, run, repository, *material, now).await?,
+        Known::Read(material) => compare(&mut writing, repository, *material, confirmation(run), now).await?,
         Known::Stored => compare_stored(&mut writing, run, repository, &account, &offered, now).await?,
     };
     let Compared { mut material, decided, live } = compared;
@@ -141,30 +141,6 @@ pub(super) async fn compared(
     Ok(())
 }
 
-/// What git says, what is live, and what to do about it.
-struct Compared {
-    material: Material,
-    decided: Decided,
-    live: Live,
-}
-
-async fn compare(
-    writing: &mut AccountWriting,
-    run: &Run,
-    repository: &Repository,
-    material: Material,
-    now: Timestamp,
-) -> Result<Compared, StoreError> {
-    let names = world::repository_names(writing, &run.account_id).await?;
-    let live = world::load_live(writing, &run.account_id, &material.desired, &names).await?;
-    let owner = Owner::Repository(repository.name.clone());
-    let acceptances = writing.acceptances(&repository.id).await?;
-    let confirmation =
-        if run.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing };
-    let decided = decide::decide(&material.desired, &live, &owner, &acceptances, confirmation, now);
-    Ok(Compared { material, decided, live })
-}
-
 /// Compares what was stored. Where nothing differs, as is usual, nothing is read but what is offered.
 async fn compare_stored(
     writing: &mut AccountWriting,
@@ -176,12 +152,16 @@ async fn compare_stored(
 ) -> Result<Compared, StoreError> {
     if !writing.differing(&account.id, &repository.id).await?.is_empty() {
         let material = Material::stored(writing, &account.name, &repository.id).await?;
-        return compare(writing, run, repository, material, now).await;
+        return compare(writing, repository, material, confirmation(run), now).await;
     }
     let names = world::repository_names(writing, &account.id).await?;
     let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
     let live = world::load_some(writing, &account.id, &keys, &names).await?;
     Ok(Compared { material: Material::settled(), decided: Decided::nothing(&account.name), live })
+}
+
+fn confirmation(run: &Run) -> Confirmation {
+    if run.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing }
 }
 
 async fn store_desired(

@@ -25,6 +25,7 @@ mod live;
 mod overview;
 mod people;
 mod policy;
+mod preview;
 mod proposal;
 mod reach;
 mod repositories;

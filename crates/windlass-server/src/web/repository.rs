@@ -15,11 +15,14 @@ use super::{answer, frame};
 use crate::auth::Identity;
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, IfMatch};
-use crate::http::{repositories, runs, webhooks};
+use crate::http::{previews, repositories, runs, webhooks};
 use crate::server::Server;
 
 /// Runs shown.
 const RUNS: usize = 10;
+
+/// Previews shown.
+const PREVIEWS: usize = 10;
 
 pub(super) async fn show(
     State(server): State<Server>,
@@ -84,6 +87,8 @@ async fn page(
     let repository = repositories::load(&mut reading, who, id).await?;
     let last = PageQuery { limit: Some(RUNS), cursor: None };
     let runs = runs::load_page(&mut reading, who, Some(&repository.id), &last).await?.sync_runs;
+    let found = repositories::find(&mut reading, who, &repository.id).await?;
+    let previews = previews::load_list(&mut reading, &found, PREVIEWS).await?;
     let owned = reading.resources_owned(&who.account_id, &repository.id).await?;
     let in_states = |statuses: &[Status]| ProposalFilter {
         statuses: statuses.to_vec(),
@@ -97,7 +102,7 @@ async fn page(
     let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
     drop(reading);
     let open = pending + approved;
-    let page = Repository { frame, repository, runs, owned, open, pending, webhook, aside };
+    let page = Repository { frame, repository, runs, previews, owned, open, pending, webhook, aside };
     answer::page(server, visit, &page)
 }
 

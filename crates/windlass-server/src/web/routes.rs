@@ -7,8 +7,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
 use super::{
-    answer, approvals, audit, drift, edit, entrance, events, guard, live, overview, proposal, repositories,
-    resource, resources, runs, topology,
+    answer, approvals, audit, drift, edit, entrance, events, guard, live, overview, preview, proposal,
+    repositories, resource, resources, runs, topology,
 };
 use super::{people, policy, repository, repository_form, settings, tokens};
 use crate::http::guard::panicked;
@@ -61,6 +61,7 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::ShowWebhook => post(repository::show_webhook),
         Page::RotateWebhook => post(repository::rotate_webhook),
         Page::Unregister => post(repository::remove),
+        Page::Preview => get(preview::show),
         Page::Settings => get(settings::show),
         Page::Halt => post(settings::halt),
         Page::Resume => post(settings::resume),

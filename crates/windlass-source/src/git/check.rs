@@ -107,7 +107,7 @@ fn step_of(problem: &Problem) -> &'static str {
         }
         Problem::Auth { .. } => "auth",
         Problem::RepositoryMissing | Problem::ObjectFormat | Problem::Protocol { .. } => "repository",
-        Problem::BranchMissing { .. } => "branch",
+        Problem::BranchMissing { .. } | Problem::CommitMissing { .. } => "branch",
         Problem::TooLarge { .. }
         | Problem::Timeout { .. }
         | Problem::Interrupted
@@ -129,7 +129,7 @@ fn reach(options: &FetchOptions<'_>, prefix: &PathPrefix, walk: &mut Walk) -> Re
         walk.pass("host-key", keys.fingerprint());
     }
     let info = mirror.commit(&fetched.commit).map_err(|error| local(&error))?;
-    walk.pass("branch", format!("{} {}", options.branch, fetched.commit));
+    walk.pass("branch", format!("{} {}", options.revision, fetched.commit));
     walk.pass("download", format!("{} bytes; {}", fetched.received_bytes, info.subject));
     let tree = mirror.tree(&fetched.commit, prefix).map_err(|error| local(&error))?;
     look_inside(&tree, prefix, walk)

@@ -59,6 +59,12 @@ pub enum Problem {
         /// The branch.
         branch: String,
     },
+    /// The repository has no such commit, or does not send it.
+    #[error("the repository does not send commit {commit}")]
+    CommitMissing {
+        /// The commit.
+        commit: String,
+    },
     /// There is no repository at the address, or it is hidden.
     #[error("there is no repository at this address, or it may not be seen with this credential")]
     RepositoryMissing,
@@ -111,6 +117,7 @@ impl Problem {
             Problem::HostKeyMismatch { .. } => "host-key-mismatch",
             Problem::HostKeyUnavailable { .. } => "host-key-unavailable",
             Problem::BranchMissing { .. } => "branch-missing",
+            Problem::CommitMissing { .. } => "commit-missing",
             Problem::RepositoryMissing => "repository-missing",
             Problem::ObjectFormat => "object-format",
             Problem::TooLarge { .. } => "too-large",
@@ -146,6 +153,9 @@ impl Problem {
                 "check that an ssh server answers there, or store known_hosts beside the key"
             }
             Problem::BranchMissing { .. } => "check the branch's name, or push the branch",
+            Problem::CommitMissing { .. } => {
+                "push the commit; if the git server sends only what references lead to, name the reference instead"
+            }
             Problem::RepositoryMissing => {
                 "check the path in the repository URL, and that the credential may read the repository"
             }

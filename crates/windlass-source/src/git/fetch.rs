@@ -1,4 +1,4 @@
-//! Remote → mirror: the tip of one branch, and how it moved.
+//! Remote → mirror: the tip of one branch, or another revision, and how it moved.
 //!
 //! The first fetch takes the tip alone. Later ones stop after the list of references if the tip is the one that is
 //! held, and otherwise take what lies between. How the tip moved is told from the commit that the caller last made use
@@ -21,7 +21,8 @@ use super::error::{FetchError, Problem, chain, of_gix, of_io};
 use super::limits::{Bounds, Limits, watched};
 use super::mirror::{Held, Mirror, TIP};
 use super::progress::ObjectCount;
-use crate::remote::{Branch, Credential, HostKeys, RemoteUrl};
+use super::revision::Revision;
+use crate::remote::{Credential, HostKeys, RemoteUrl};
 
 /// How far back a mirror that was damaged or lost looks for the commit that was last made use of.
 const RECENT: NonZeroU32 = NonZeroU32::new(50).expect("not zero");
@@ -33,15 +34,15 @@ const PLACEHOLDER: &str = "https://remote.invalid/";
 pub struct FetchOptions<'a> {
     /// From where.
     pub url: &'a RemoteUrl,
-    /// Which branch.
-    pub branch: &'a Branch,
+    /// Which state of it.
+    pub revision: &'a Revision,
     /// How to log in.
     pub credential: &'a Credential,
     /// The host's pinned keys; without any, they are learned on this occasion and returned.
     pub host_keys: Option<&'a HostKeys>,
     /// Certificates in PEM that are trusted in addition to the system's.
     pub extra_ca_pem: Option<&'a str>,
-    /// The commit of this remote and branch that was last made use of, to tell how the tip moved since.
+    /// The commit of this remote and revision that was last made use of, to tell how the tip moved since.
     pub since: Option<&'a CommitId>,
     /// What it may cost.
     pub limits: Limits,
@@ -65,7 +66,7 @@ pub enum Movement {
 /// A fetch that succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// The branch's tip.
+    /// The branch's tip, or where else the revision leads.
     pub commit: CommitId,
     /// How it moved since [`FetchOptions::since`].
     pub movement: Movement,
@@ -104,7 +105,7 @@ struct Received {
 }
 
 impl Mirror {
-    /// Brings the tip of a branch into the mirror. A fetch that fails leaves the tip that was held. One fetch at a time.
+    /// Brings a revision into the mirror, as its tip. A fetch that fails leaves the tip that was held. One fetch at a time.
     ///
     /// The limits hold for each conversation; a rewrite that is too large, or a damaged mirror, makes a second one.
     pub fn fetch(&self, options: &FetchOptions<'_>) -> Result<Fetched, FetchError> {
@@ -114,13 +115,15 @@ impl Mirror {
 
     fn fetch_since(&self, held: Option<Held>, options: &FetchOptions<'_>) -> Result<Fetched, Problem> {
         self.sweep().map_err(|error| of_io("clearing away an earlier fetch", &error))?;
-        let origin = format!("{}\n{}\n", options.url, options.branch);
+        let origin = format!("{}\n{}\n", options.url, options.revision);
         let received = match held {
             None => self.receive_anew(options)?,
-            Some(held) if held.origin != origin => self.receive(Reach::Tip, held.commit.object(), options)?,
             Some(held) => {
                 let held = self.prune(held, options)?;
-                self.receive_since(&held, options)?
+                match held.origin == origin {
+                    true => self.receive_since(&held, options)?,
+                    false => self.receive(Reach::Tip, held.commit.object(), options)?,
+                }
             }
         };
         // Also after a mirror was made anew, which has forgotten it.
@@ -191,19 +194,19 @@ impl Mirror {
             let (line, transport) =
                 Line::open(options, &bounds).map_err(|problem| bounds.why().unwrap_or(problem))?;
             let learned = line.learned().cloned();
-            match self.converse(transport, reach, known, options.branch, &bounds) {
+            match self.converse(transport, reach, known, options.revision, &bounds) {
                 Ok(Some(tip)) => {
                     line.close();
                     Ok(Received { tip, learned, bytes: bounds.received() })
                 }
                 Ok(None) => {
                     line.close();
-                    Err(Problem::BranchMissing { branch: options.branch.to_string() })
+                    Err(Problem::BranchMissing { branch: options.revision.to_string() })
                 }
-                Err(error) => Err(bounds
-                    .why()
-                    .or_else(|| line.explain(options.url, &bounds))
-                    .unwrap_or_else(|| of_gix(&error))),
+                Err(error) => {
+                    let why = bounds.why().or_else(|| line.explain(options.url, &bounds));
+                    Err(of_answer(why.unwrap_or_else(|| of_gix(&error)), options.revision))
+                }
             }
         })
     }
@@ -214,12 +217,12 @@ impl Mirror {
         transport: Box<dyn Transport>,
         reach: Reach,
         known: Option<gix::ObjectId>,
-        branch: &Branch,
+        revision: &Revision,
         bounds: &Arc<Bounds>,
     ) -> gix::Result<Option<gix::ObjectId>> {
         let repository =
             self.open_within(bounds.max_bytes()).map_err(|error| gix::Error::from_error(error))?;
-        let spec = format!("+{}:{TIP}", branch.reference());
+        let spec = format!("+{}:{TIP}", revision.source());
         let remote = repository
             .remote_at_without_url_rewrite(PLACEHOLDER)?
             .with_refspecs([spec.as_str()], Direction::Fetch)?
@@ -235,5 +238,15 @@ impl Mirror {
             prepared.with_shallow(reach.shallow()).receive(ObjectCount::new(bounds), bounds.stop_flag())?;
         }
         Ok(Some(offered))
+    }
+}
+
+/// What an answer means that makes no sense: servers say in many words that they do not send a commit.
+fn of_answer(problem: Problem, revision: &Revision) -> Problem {
+    match (problem, revision) {
+        (Problem::Protocol { reason }, Revision::Commit(id)) if reason.contains("not our ref") => {
+            Problem::CommitMissing { commit: id.to_string() }
+        }
+        (problem, _) => problem,
     }
 }

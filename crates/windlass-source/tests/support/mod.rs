@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 use windlass_core::redacted::Redacted;
 use windlass_source::{
-    Branch, CommitId, Credential, FetchError, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror,
-    RemoteUrl,
+    CommitId, Credential, FetchError, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, RemoteUrl,
+    Revision,
 };
 use windlass_testkit::servers::{GitHttps, GitSsh};
 
@@ -17,7 +17,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// Everything a fetch needs, to be changed by tests before they use it.
 pub struct Remote {
     pub url: RemoteUrl,
-    pub branch: Branch,
+    pub revision: Revision,
     pub credential: Credential,
     pub host_keys: Option<HostKeys>,
     pub ca: Option<String>,
@@ -28,7 +28,7 @@ impl Remote {
     pub fn at(url: &str) -> Remote {
         Remote {
             url: RemoteUrl::parse(url, Insecure::Allowed).unwrap(),
-            branch: Branch::parse("main").unwrap(),
+            revision: Revision::parse("main").unwrap(),
             credential: Credential::None,
             host_keys: None,
             ca: None,
@@ -54,13 +54,13 @@ impl Remote {
     }
 
     pub fn on(self, branch: &str) -> Remote {
-        Remote { branch: Branch::parse(branch).unwrap(), ..self }
+        Remote { revision: Revision::parse(branch).unwrap(), ..self }
     }
 
     pub fn options(&self) -> FetchOptions<'_> {
         FetchOptions {
             url: &self.url,
-            branch: &self.branch,
+            revision: &self.revision,
             credential: &self.credential,
             host_keys: self.host_keys.as_ref(),
             extra_ca_pem: self.ca.as_deref(),

@@ -11,6 +11,7 @@ mod errors;
 mod events;
 mod isolation;
 mod leases;
+mod previews;
 mod proposal_lists;
 mod proposals;
 mod repositories;

@@ -10,6 +10,7 @@ pub mod events;
 pub(crate) mod listing;
 pub mod networks;
 pub mod overview;
+pub mod preview;
 pub mod proposal;
 pub mod repositories;
 pub mod repository;

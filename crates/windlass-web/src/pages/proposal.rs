@@ -80,6 +80,11 @@ pub struct Proposal {
 }
 
 impl Proposal {
+    /// What shows it whole.
+    pub(crate) fn command(&self) -> String {
+        format!("windlass proposal show {}", self.proposal.id)
+    }
+
     /// The page about a proposal.
     pub fn new(
         frame: Frame,

@@ -2,7 +2,9 @@
 
 use askama::Template;
 use windlass_api::permission::Permission;
-use windlass_api::types::{CheckOutcome, RepositoryInfo, RepositoryTest, RunInfo, WebhookInfo, WebhookSetup};
+use windlass_api::types::{
+    CheckOutcome, PreviewInfo, RepositoryInfo, RepositoryTest, RunInfo, WebhookInfo, WebhookSetup,
+};
 use windlass_core::redacted::Redacted;
 
 use super::Allowed;
@@ -20,6 +22,8 @@ pub struct Repository {
     pub repository: RepositoryInfo,
     /// Its last runs, newest first.
     pub runs: Vec<RunInfo>,
+    /// Its last previews, newest first, without their plans.
+    pub previews: Vec<PreviewInfo>,
     /// How many live resources it owns.
     pub owned: usize,
     /// How many of its proposals are open.

@@ -221,7 +221,7 @@ impl Run {
 }
 
 /// Kinds stand at the top, or one level down as those of the SD-WAN do.
-fn collect(diff: &Value, kinds: &mut Vec<KindDiff>) {
+pub(crate) fn collect(diff: &Value, kinds: &mut Vec<KindDiff>) {
     let Value::Object(map) = diff else { return };
     for (kind, below) in map {
         let names = |key: &str| below.get(key).and_then(Value::as_array);

@@ -10,7 +10,8 @@ use windlass_api::permission::{Permission, Role};
 use windlass_api::types as api;
 use windlass_api::types::{
     AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ErrorBody, ErrorDetail, EventInfo, FieldChange,
-    GateInfo, HaltInfo, Me, Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
+    GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo,
+    RunProposal,
 };
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
@@ -22,6 +23,7 @@ use windlass_web::pages::edit::Edit;
 use windlass_web::pages::entrance::{Bounce, Password, SignIn, Trouble};
 use windlass_web::pages::events::{EventSearch, Events, Named, Part};
 use windlass_web::pages::overview::{KindHealth, Overview};
+use windlass_web::pages::preview::Preview;
 use windlass_web::pages::proposal::{Neighbour, Proposal, Reach, Standing, View};
 use windlass_web::pages::repositories::Repositories;
 use windlass_web::pages::run::{Run, Show};
@@ -395,11 +397,50 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         ("audit", audit(t)),
         ("audit of nothing", Audit { frame: frame(t), entries: vec![], target: text(t), next: None }.html()),
         ("run", run_page(t).html()),
+        ("preview", preview_page(t).html()),
     ]
     .into_iter()
     .chain(settings::every_page(t))
     .chain(fleet::every_page(t))
     .collect()
+}
+
+pub(crate) fn preview(t: &str) -> PreviewInfo {
+    PreviewInfo {
+        id: text(t),
+        repository_id: text(t),
+        repository_name: text(t),
+        path_prefix: text(t),
+        source: text("git"),
+        reference: text(t),
+        commit_sha: some(t),
+        base_commit: some(t),
+        outcome: text(t),
+        changes: 3,
+        requested_by: some(t),
+        created_at: text(t),
+        plan: json!(null),
+    }
+}
+
+fn preview_page(t: &str) -> Preview {
+    let digest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let step = |cause: &str, position: usize| {
+        json!({
+            "position": position, "kind": "node", "name": t, "cause": cause, "base": null, "desired": null,
+            "fields": [{"path": t, "before": value(t), "after": t}], "payload": value(t), "waits_for": [t],
+            "foreseen": {"outlook": "approval", "reasons": [t], "blocked_by": [t], "rule": t},
+        })
+    };
+    let plan = json!({
+        "account": t, "digest": digest, "stopped": null, "omitted": 2, "notes": [t], "from": t,
+        "summary": {"create": 1, "update": 1, "destroy": 1, "refused": 1, "unchanged": 0},
+        "refused": [{"resource": t, "reason": t}],
+        "steps": [step("declared", 1), step("edited", 2), step("removed", 3)],
+        "problems": [{"severity": "error", "code": "unknown-key", "path": t, "file": t, "line": 3, "column": 2,
+            "message": t, "help": t}],
+    });
+    Preview { frame: frame(t), preview: preview(t), plan: Some(serde_json::from_value(plan).unwrap()) }
 }
 
 fn run_page(t: &str) -> Run {

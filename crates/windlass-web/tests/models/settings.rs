@@ -11,7 +11,7 @@ use windlass_web::pages::repository::{Aside, HookSecret, Repository};
 use windlass_web::pages::repository_form::{Filled, RepositoryForm};
 use windlass_web::pages::settings::{Once, People, Policy, Settings, Tokens};
 
-use super::{error, frame, problem, repository, run, some, text};
+use super::{error, frame, preview, problem, repository, run, some, text};
 
 fn test(t: &str) -> RepositoryTest {
     let outcomes = [CheckOutcome::Passed, CheckOutcome::Failed, CheckOutcome::NotReached];
@@ -112,6 +112,7 @@ pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         frame: frame(t),
         repository: repository(t),
         runs: vec![stopped.clone(), run(t)],
+        previews: vec![preview(t)],
         owned: 3,
         open: 2,
         pending: 1,

@@ -47,6 +47,8 @@ pub(crate) enum RepoCommand {
         #[command(flatten)]
         settings: Box<RepoSettings>,
     },
+    /// Show what a reference or a commit would change, and propose nothing. Exits as `plan` does.
+    Preview(PreviewOptions),
     /// Change a repository. What is left out stays as it is; an empty text takes an optional setting away.
     Set {
         /// Its name or id.
@@ -111,6 +113,25 @@ pub(crate) enum RepoCommand {
         #[arg(long, short)]
         yes: bool,
     },
+}
+
+/// What to look at.
+#[derive(Args, Debug)]
+pub(crate) struct PreviewOptions {
+    /// Its name or id.
+    pub(crate) repo: String,
+
+    /// A branch, or a whole reference such as `refs/pull/7/head`.
+    #[arg(long = "ref", value_name = "REF", required_unless_present = "commit")]
+    pub(crate) reference: Option<String>,
+
+    /// A commit, by its whole id. Beside --ref: where that must lead.
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) commit: Option<String>,
+
+    /// Plan even if most of what is there would be destroyed.
+    #[arg(long)]
+    pub(crate) confirm_mass_destroy: bool,
 }
 
 #[derive(Debug, Subcommand)]

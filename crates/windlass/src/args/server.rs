@@ -198,10 +198,15 @@ mod tests {
         command.build();
         let mut found = Vec::new();
         taken(&command, "", &mut found);
-        // `validate` and `plan` ask no server, and `repo move` means the account it moves to.
+        // `validate` asks no server, `plan` only if it is told to, and `repo move` means the account it moves to.
         assert_eq!(
             found,
-            [" windlass validate account", " windlass plan account", " windlass repo move account"]
+            [
+                " windlass validate account",
+                " windlass plan server",
+                " windlass plan account",
+                " windlass repo move account"
+            ]
         );
     }
 }

@@ -1,11 +1,12 @@
 //! Reading a fleet from where the command line says.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use windlass_core::diagnostic::{self, Diagnostic};
-use windlass_core::manifest::{Context, FLEET_FILE, Fleet, Memo};
+use windlass_core::manifest::{Context, FLEET_FILE, Fleet, Memo, SourceFile};
 use windlass_core::remark::Remark;
-use windlass_source::{Directory, FleetFiles, GitTree, Tree, read_ahead, read_fleet};
+use windlass_source::{Directory, EntryKind, FleetFiles, GitTree, Tree, read_ahead, read_fleet};
 
 use crate::exit::CommandError;
 
@@ -86,6 +87,42 @@ pub(super) fn from_revision(path: &Path, revision: &str, context: &Context) -> R
         CommandError::told(error.to_string(), help)
     })?;
     Ok(Reading::new(tree, &root, format!("{revision}:")).join(context))
+}
+
+/// The files of a fleet as they are, to be sent to a server that joins them.
+pub(super) struct Collected {
+    /// The files, paths from the fleet's directory.
+    pub(super) files: Vec<SourceFile>,
+    /// What stood in the way of reading others, files named as seen from the current directory.
+    pub(super) problems: Vec<Diagnostic>,
+    /// Other paths that the fleet names and that are there.
+    pub(super) there: Vec<String>,
+    /// The root file.
+    pub(super) root: String,
+    /// What goes before a file of the fleet to name it on the command line.
+    pub(super) prefix: String,
+    fleet: Fleet,
+}
+
+impl Collected {
+    /// The text of a file by the name its problems carry.
+    pub(super) fn text(&self, file: &str) -> Option<&str> {
+        self.fleet.text(file.strip_prefix(&self.prefix)?)
+    }
+}
+
+/// Reads the files of the fleet at a path, and which of the paths that it names are there.
+pub(super) fn collect(path: &Path) -> Collected {
+    let (_, root) = split(path);
+    let Reading { tree, files, memo, prefix } = read_path(path);
+    let FleetFiles { files, mut problems } = files;
+    name_files(&mut problems, &prefix);
+    let fleet = memo.read_once(&files, &Context::offline());
+    let needed: BTreeSet<String> = fleet.repository_paths().into_iter().map(|needed| needed.path).collect();
+    let is_there =
+        |path: &String| matches!(tree.entry(path), Ok(Some(EntryKind::File(_) | EntryKind::Directory)));
+    let there = needed.into_iter().filter(is_there).collect();
+    Collected { files, problems, there, root, prefix, fleet }
 }
 
 impl<T: Tree> Reading<T> {

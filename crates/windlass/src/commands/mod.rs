@@ -25,6 +25,7 @@ mod mcp;
 pub(crate) mod operate;
 pub(crate) mod plan;
 mod policy;
+mod preview;
 mod proposal;
 pub(crate) mod reference;
 mod refusal;

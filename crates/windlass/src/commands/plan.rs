@@ -11,31 +11,55 @@ use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::Context;
 use windlass_core::plan::{self, Confirmation, Plan, Standing};
 use windlass_core::resource::{ResourceKey, Spec};
+use windlass_core::tell::{Planned, markdown};
 use windlass_core::value::Lifecycle;
 
 use super::load::{self, Loaded};
+use super::preview;
+use crate::args::server::RootServerOptions;
 use crate::args::{PlanFormat, PlanOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view::{self, Terminal};
 
-pub(crate) fn run(options: &PlanOptions, terminal: &Terminal) -> Result<Exit, CommandError> {
-    let (before, after) = load_both(options)?;
+/// Plans from another state of the fleet, or from what is live on a server.
+pub(crate) fn run(
+    options: &PlanOptions,
+    root: RootServerOptions,
+    terminal: &Terminal,
+) -> Result<Exit, CommandError> {
+    match (&options.from, options.server.is_some() || root.is_given()) {
+        (Some(_), true) => Err(CommandError::usage(
+            "--from and --server exclude each other",
+            "compare with another state of the fleet (--from), or with what is live on a server (--server)",
+        )),
+        (None, true) => preview::plan(options, root, terminal),
+        (Some(from), false) => offline(options, from, terminal),
+        (None, false) => Err(CommandError::usage(
+            "compared with what?",
+            "--from PATH or --from GIT-REVISION compares with another state of the fleet, --server with what is live",
+        )),
+    }
+}
+
+fn offline(options: &PlanOptions, from: &str, terminal: &Terminal) -> Result<Exit, CommandError> {
+    let (before, after) = load_both(options, from)?;
     let (plan, problems) = make_plan(options, &before, &after);
     let batch = plan::take(&plan.steps, options.max_proposals_per_tick, |_| Standing::Fresh);
-    let shown = view::Planned {
-        plan: &plan,
+    let configs = &after.fleet.desired.provider_configs;
+    let shown = Planned {
         problems: &problems,
-        from: &options.from,
-        provider_configs: &after.fleet.desired.provider_configs,
+        from,
+        provider_configs: configs.iter().map(|config| config.name.as_str()).collect(),
         cap: options.max_proposals_per_tick,
         remaining: batch.remaining,
+        ..Planned::of(&plan)
     };
     match options.format {
         PlanFormat::Human => {
             view::human::plan(&shown, &|file| after.text(file).or_else(|| before.text(file)), terminal)?;
         }
-        PlanFormat::Json => view::json::plan(&shown)?,
-        PlanFormat::Markdown => view::markdown::plan(&shown)?,
+        PlanFormat::Json => view::json::document(&shown.document(&plan))?,
+        PlanFormat::Markdown => view::text(&markdown(&shown))?,
     }
     Ok(match (diagnostic::has_errors(&problems), plan.is_empty()) {
         (true, _) => Exit::Problems,
@@ -45,10 +69,10 @@ pub(crate) fn run(options: &PlanOptions, terminal: &Terminal) -> Result<Exit, Co
 }
 
 /// Both states. Their files are read at the same time; joining the new one needs to know the old.
-fn load_both(options: &PlanOptions) -> Result<(Loaded, Loaded), CommandError> {
+fn load_both(options: &PlanOptions, from: &str) -> Result<(Loaded, Loaded), CommandError> {
     thread::scope(|scope| {
         let reading = scope.spawn(|| load::read_path(&options.path));
-        let before = load_before(options, &Context::offline())?;
+        let before = load_before(options, from, &Context::offline())?;
         let context = know(&before, load::context(&options.account));
         let after = reading.join().map(|read| read.join(&context));
         Ok((before, after.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
@@ -81,11 +105,11 @@ fn make_plan(options: &PlanOptions, before: &Loaded, after: &Loaded) -> (Plan, V
 
 /// A path that exists is a path; anything else is a revision. Where no fleet.yaml is yet, there is an empty fleet: the
 /// first pull request of a repository has nothing to compare with.
-fn load_before(options: &PlanOptions, context: &Context) -> Result<Loaded, CommandError> {
-    let path = Path::new(&options.from);
+fn load_before(options: &PlanOptions, from: &str, context: &Context) -> Result<Loaded, CommandError> {
+    let path = Path::new(from);
     let mut before = match path.exists() {
         true => load::from_path(path, context),
-        false => load::from_revision(&options.path, &options.from, context)?,
+        false => load::from_revision(&options.path, from, context)?,
     };
     let is_absent = matches!(before.problems.as_slice(), [problem] if problem.code == Code::FileMissing);
     if is_absent {

@@ -97,12 +97,13 @@ impl Remote {
     /// The server and the sign-in that the options, the environment or the last `login` name.
     pub(super) fn open(options: ServerOptions, terminal: Terminal) -> Result<Remote, CommandError> {
         let given = options.token.or_else(|| variable("WINDLASS_TOKEN").map(Redacted::new));
-        let credentials = match (&given, &options.server) {
+        let server = options.server.or_else(|| variable("WINDLASS_SERVER"));
+        let credentials = match (&given, &server) {
             // With a server and a token there is no need for a home; the server's authority may be known nevertheless.
             (Some(_), Some(_)) => Credentials::load().unwrap_or_default(),
             _ => Credentials::load()?,
         };
-        let destination = Destination::of(options.server, None, &credentials)?;
+        let destination = Destination::of(server, None, &credentials)?;
         let server = &destination.address;
         let Some(token) = given.or_else(|| credentials.token(server)) else {
             let message = format!("not signed in to {server}");

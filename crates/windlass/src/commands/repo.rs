@@ -10,6 +10,7 @@ use windlass_api::types::{
 
 use super::confirm::{Asked, Consent, confirm};
 use super::input::read_text;
+use super::preview;
 use super::remote::Remote;
 use super::sync;
 use crate::args::repository::{RepoCommand, RepoSettings};
@@ -46,6 +47,7 @@ pub(super) fn run(
             let answer = remote.ask(remote.call(Operation::RepositoryShow, &[&repo]))?;
             show(&answer, remote)
         }
+        RepoCommand::Preview(options) => preview::of_revision(&options, remote),
         RepoCommand::Test { repo, url, settings } => test(repo, url, &settings, remote),
         RepoCommand::Set { repo, name, url, settings, enabled } => {
             let fields = RepositoryFields { name, repo_url: url, enabled, ..fields(&settings)? };

@@ -8,11 +8,11 @@ use anstyle::{AnsiColor, Style};
 use windlass_core::code::{Code, Severity};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff::{Action, Cause};
-use windlass_core::plan::{self, Step};
+use windlass_core::plan::{self, Outlook, StepView};
 use windlass_core::secret;
+use windlass_core::tell::{Planned, field_text, payload_lines, wait_text};
 
-use super::value::{field_text, payload_lines};
-use super::{Checked, Planned, Terminal, TextOf, clean, count};
+use super::{Checked, Terminal, TextOf, clean, count};
 
 /// Problems of one kind that are shown with an excerpt; the rest is counted.
 const SHOWN_PER_CODE: usize = 20;
@@ -117,15 +117,18 @@ fn mask_from(line: &mut String, from: usize) {
 /// Prints a plan.
 pub(crate) fn plan(planned: &Planned<'_>, text_of: &TextOf<'_>, terminal: &Terminal) -> io::Result<()> {
     diagnostics(planned.problems, text_of, terminal)?;
+    for note in planned.notes {
+        super::note(note)?;
+    }
     let mut out = anstream::stdout();
     let bold = Style::new().bold();
-    let summary = planned.plan.summary();
+    let summary = planned.summary;
     let (errors, _) = counts(planned.problems);
-    if planned.plan.is_empty() && errors > 0 {
+    if planned.is_empty() && errors > 0 {
         let style = AnsiColor::Red.on_default().bold();
         return writeln!(out, "{style}✗{style:#} no plan: {}", count(errors, "error"));
     }
-    if planned.plan.is_empty() && planned.plan.refusals.is_empty() {
+    if planned.is_empty() && planned.refusals.is_empty() {
         return writeln!(
             out,
             "{bold}Nothing to do{bold:#}: {} as declared",
@@ -135,15 +138,18 @@ pub(crate) fn plan(planned: &Planned<'_>, text_of: &TextOf<'_>, terminal: &Termi
     writeln!(
         out,
         "{bold}Plan for account {}{bold:#}, from {}: {} to create, {} to update, {} to destroy, {} unchanged\n",
-        clean(&planned.plan.account),
+        clean(planned.account),
         clean(planned.from),
         summary.create,
         summary.update,
         summary.destroy,
         summary.unchanged
     )?;
-    for group in plan::groups(planned.plan) {
-        write_group(&mut out, &group, terminal)?;
+    for group in &planned.groups {
+        write_group(&mut out, group, terminal)?;
+    }
+    if planned.omitted > 0 {
+        writeln!(out, "       … and {}", count(planned.omitted, "more change"))?;
     }
     write_refusals(&mut out, planned)?;
     write_footer(&mut out, planned)?;
@@ -167,7 +173,7 @@ fn write_group(out: &mut impl io::Write, group: &plan::Group<'_>, terminal: &Ter
     let (_, step) = group.steps[0];
     let dim = Style::new().dimmed();
     let positions = group.positions();
-    let names: Vec<String> = group.steps.iter().map(|(_, step)| clean(&step.change.key.name)).collect();
+    let names: Vec<String> = group.steps.iter().map(|(_, step)| clean(step.name())).collect();
     let title = match names.len() {
         1 => format!("{} {}", group.kind, names[0]),
         many if many <= NAMED_PER_GROUP => format!("{} {}", group.kind.plural(), names.join(", ")),
@@ -184,39 +190,48 @@ fn write_group(out: &mut impl io::Write, group: &plan::Group<'_>, terminal: &Ter
         writeln!(out, "         {}", clean(&line))?;
     }
     if let [(_, step)] = group.steps.as_slice()
-        && !step.waits_for.is_empty()
+        && !step.waits_for().is_empty()
     {
-        writeln!(out, "         {dim}after {}{dim:#}", clean(&wait_text(step)))?;
+        writeln!(out, "         {dim}after {}{dim:#}", clean(&wait_text(*step)))?;
+    }
+    write_foreseen(out, group)
+}
+
+/// What would become of the steps where it is not that someone approves them. Said once for those that fare alike.
+fn write_foreseen(out: &mut impl io::Write, group: &plan::Group<'_>) -> io::Result<()> {
+    let mut told: BTreeMap<String, usize> = BTreeMap::new();
+    for foreseen in group.steps.iter().filter_map(|(_, step)| step.foreseen()) {
+        let outlook = match foreseen.outlook {
+            Outlook::Approval => None,
+            Outlook::Auto => Some("would be applied by itself".to_owned()),
+            Outlook::Blocked => Some(format!("would be blocked: {}", foreseen.reasons.join("; "))),
+        };
+        let waits = foreseen.blocked_by.iter().map(|wait| format!("would wait: {wait}"));
+        for line in outlook.into_iter().chain(waits) {
+            *told.entry(line).or_default() += 1;
+        }
+    }
+    let style = AnsiColor::Yellow.on_default();
+    for (line, steps) in told {
+        let of = if steps < group.steps.len() { format!(" ({steps} of them)") } else { String::new() };
+        writeln!(out, "         {style}{}{style:#}{of}", clean(&line))?;
     }
     Ok(())
 }
 
-/// What a step waits for, shortened.
-pub(super) fn wait_text(step: &Step) -> String {
-    let names: Vec<String> = step.waits_for.iter().take(4).map(ToString::to_string).collect();
-    match step.waits_for.len() {
-        0..=4 => names.join(", "),
-        many => format!("{} and {} more", names[..3].join(", "), many - 3),
-    }
-}
-
-fn step_lines(step: &Step, width: usize) -> Vec<String> {
-    match step.change.action() {
-        Action::Create => payload_lines(&step.change.payload(), width),
-        Action::Update => step.change.fields().iter().flat_map(|field| field_text(field, width)).collect(),
+fn step_lines(step: StepView<'_>, width: usize) -> Vec<String> {
+    match step.cause().action() {
+        Action::Create => payload_lines(&step.payload(), width),
+        Action::Update => step.fields().iter().flat_map(|field| field_text(field, width)).collect(),
         Action::Destroy => Vec::new(),
     }
 }
 
 fn write_refusals(out: &mut impl io::Write, planned: &Planned<'_>) -> io::Result<()> {
     let style = AnsiColor::Yellow.on_default();
-    for refusal in &planned.plan.refusals {
-        let resource = clean(&refusal.resource.to_string());
-        writeln!(
-            out,
-            "       {style}! not destroyed: {resource}{style:#}\n         {}",
-            clean(&refusal.reason)
-        )?;
+    for (resource, reason) in &planned.refusals {
+        let resource = clean(resource);
+        writeln!(out, "       {style}! not destroyed: {resource}{style:#}\n         {}", clean(reason))?;
     }
     Ok(())
 }
@@ -224,14 +239,14 @@ fn write_refusals(out: &mut impl io::Write, planned: &Planned<'_>) -> io::Result
 fn write_footer(out: &mut impl io::Write, planned: &Planned<'_>) -> io::Result<()> {
     let dim = Style::new().dimmed();
     if !planned.provider_configs.is_empty() {
-        let names: Vec<String> = planned.provider_configs.iter().map(|config| clean(&config.name)).collect();
+        let names: Vec<String> = planned.provider_configs.iter().map(|name| clean(name)).collect();
         writeln!(out, "\n{dim}Informational, never applied: provider_configs {}{dim:#}", names.join(", "))?;
     }
     if planned.remaining > 0 {
-        let runs = planned.plan.steps.len().div_ceil(planned.cap);
+        let runs = planned.changes().div_ceil(planned.cap);
         writeln!(out, "\nOne run proposes {} changes: this takes {runs} runs.", planned.cap)?;
     }
-    writeln!(out, "\n{dim}Plan {}{dim:#}", planned.plan.digest())
+    writeln!(out, "\n{dim}Plan {}{dim:#}", planned.digest)
 }
 
 /// Prints the lines that formatting changes.

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::json;
+use windlass_core::tell::is_unsafe;
 
-use super::{Checked, Planned, is_unsafe};
+use super::Checked;
 
 /// Prints a document as it is made, without holding its text.
 pub(crate) fn document(value: &impl Serialize) -> io::Result<()> {
@@ -75,20 +76,6 @@ pub(crate) fn problems(checked: &Checked<'_>) -> io::Result<()> {
         "resources": checked.resources,
         "digest": checked.digest,
     }))
-}
-
-/// Prints a plan.
-pub(crate) fn plan(planned: &Planned<'_>) -> io::Result<()> {
-    let names: Vec<&str> = planned.provider_configs.iter().map(|config| config.name.as_str()).collect();
-    let plan = planned.plan.document();
-    document(
-        &plan
-            .with("problems", json!(planned.problems))
-            .with("from", json!(planned.from))
-            .with("max_proposals_per_tick", json!(planned.cap))
-            .with("remaining", json!(planned.remaining))
-            .with("informational", json!({ "provider_configs": names })),
-    )
 }
 
 #[cfg(test)]

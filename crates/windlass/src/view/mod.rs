@@ -9,7 +9,6 @@ pub(crate) mod explain;
 pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod json;
-pub(crate) mod markdown;
 pub(crate) mod progress;
 pub(crate) mod proposal;
 pub(crate) mod repository;
@@ -18,7 +17,6 @@ pub(crate) mod run;
 pub(crate) mod sarif;
 pub(crate) mod table;
 mod time;
-mod value;
 pub(crate) mod webhook;
 pub(crate) mod yaml;
 
@@ -27,8 +25,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use windlass_api::types::ErrorBody;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::digest::Digest;
-use windlass_core::manifest::ProviderConfig;
-use windlass_core::plan::Plan;
+pub(crate) use windlass_core::tell::{clean, count};
 
 use crate::exit::CommandError;
 
@@ -56,16 +53,6 @@ pub(crate) struct Checked<'v> {
     pub(crate) problems: &'v [Diagnostic],
     pub(crate) resources: usize,
     pub(crate) digest: Digest,
-}
-
-/// What `plan` made.
-pub(crate) struct Planned<'v> {
-    pub(crate) plan: &'v Plan,
-    pub(crate) problems: &'v [Diagnostic],
-    pub(crate) from: &'v str,
-    pub(crate) provider_configs: &'v [ProviderConfig],
-    pub(crate) cap: usize,
-    pub(crate) remaining: usize,
 }
 
 /// The text of a file by name, for excerpts.
@@ -139,21 +126,6 @@ pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Text from a repository, safe for a terminal: control characters and marks that reorder text become visible.
-/// Keeps the number of bytes, so that positions in the text stay right.
-pub(crate) fn clean(text: &str) -> String {
-    if !text.chars().any(is_unsafe) {
-        return text.to_owned();
-    }
-    text.chars().map(|c| if is_unsafe(c) { "?".repeat(c.len_utf8()) } else { c.to_string() }).collect()
-}
-
-fn is_unsafe(c: char) -> bool {
-    let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let invisible = matches!(c, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-    (c.is_control() && !matches!(c, '\n' | '\t')) || reorders || invisible
-}
-
 /// The end of an id: ids of the same moment begin alike. Commands take it in place of the whole.
 fn short(id: &str) -> String {
     let length = id.chars().count();
@@ -173,23 +145,4 @@ fn facts(out: &mut impl io::Write, facts: &[(&str, String)]) -> io::Result<()> {
         writeln!(out, "  {name:width$}  {}", clean(value))?;
     }
     Ok(())
-}
-
-/// `1 change`, `2 changes`.
-pub(crate) fn count(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn escape_sequences_and_reordering_marks_do_not_reach_the_terminal() {
-        let hostile = "a\u{1b}[31mred\u{9b}0m\u{202e}txt\u{7}";
-        let cleaned = clean(hostile);
-        assert_eq!(cleaned.len(), hostile.len());
-        assert!(!cleaned.chars().any(is_unsafe));
-        assert_eq!(clean("plain ✓ tëxt\n"), "plain ✓ tëxt\n");
-    }
 }

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use windlass_api::types::{BatchResult, ErrorBody, FieldChange, GateInfo, ProposalInfo};
+use windlass_core::tell::{field_text, payload_lines};
 
 use super::table::{Table, state_style, state_word};
 use super::time::relative;
-use super::value::{field_text, payload_lines};
 use super::{Terminal, clean, count, facts, refusal, short, short_commit};
 
 const BOLD: Style = Style::new().bold();

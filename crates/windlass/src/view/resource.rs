@@ -5,11 +5,11 @@ use std::io::{self, Write as _};
 use anstyle::Style;
 use serde_json::Value;
 use windlass_api::types::{AuditInfo, EventInfo, ProposalInfo, ResourceInfo};
+use windlass_core::tell::payload_lines;
 
 use super::proposal::sign;
 use super::table::{Table, state_style};
 use super::time::relative;
-use super::value::payload_lines;
 use super::{Terminal, clean, facts, short};
 
 const BOLD: Style = Style::new().bold();

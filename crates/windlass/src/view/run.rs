@@ -5,11 +5,11 @@ use std::io::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 use windlass_api::types::{ActionInfo, Problem, RunInfo};
+use windlass_core::tell::payload_lines;
 
 use super::proposal::sign;
 use super::table::{Table, state_style, state_word};
 use super::time::relative;
-use super::value::payload_lines;
 use super::{Terminal, clean, count, facts, short, short_commit};
 
 const BOLD: Style = Style::new().bold();

@@ -144,6 +144,7 @@ fn sound_body(operation: Operation) -> Value {
         Operation::DriftRevert | Operation::DriftUnaccept => json!({"kind": "node", "name": "edge-01"}),
         Operation::DriftAdopt => json!({"resources": [{"kind": "node", "name": "edge-01"}]}),
         Operation::DriftAccept => json!({"kind": "node", "name": "edge-01", "reason": "meant"}),
+        Operation::PreviewCreate => json!({"ref": "main"}),
         Operation::ProposalEdit => json!({"payload": {"region": "us"}}),
         Operation::UserPatch => json!({"role": "viewer"}),
         _ => json!({}),

@@ -268,13 +268,17 @@ async fn misuse_tools(process: &Process, token: &str) {
     process.ask(token, "POST", "/mcp", format!("{{\"password\": \"{MALFORMED}\", ").into_bytes()).await;
 }
 
+/// A fleet that cannot be read.
+fn broken_text() -> String {
+    format!(
+        "version: 1\naccount: acme\nmodules:\n  x:\n    config: {{db_password: {BROKEN}, db_password: [}}\n"
+    )
+}
+
 /// Syncs that succeed and fail, in every way that touches a credential.
 async fn sync_everything(process: &Process, token: &str) {
     let broken = WorkTree::new();
-    broken.commit(
-        "fleet.yaml",
-        &format!("version: 1\naccount: acme\nmodules:\n  x:\n    config: {{db_password: {BROKEN}, db_password: [}}\n"),
-    );
+    broken.commit("fleet.yaml", &broken_text());
     let (_, run) = process.sync(token, json!({"name": "broken", "repo_url": file_url(&broken)})).await;
     assert_eq!(run["status"], "failed", "{run}");
     let ssh =
@@ -341,6 +345,23 @@ async fn live_with_secrets(process: &Process, token: &str, work: &WorkTree) -> (
     (repository, run)
 }
 
+/// Has the server look at what would change: of what is live, of what is broken, and of files that nobody committed.
+async fn preview_everything(process: &Process, token: &str, repository: &str) {
+    let main = json!({"ref": "main"});
+    let sent = json!({"files": {"fleet.yaml": fleet_text().replace(IN_FLEET, BROKEN)}});
+    let broken = json!({"files": {"fleet.yaml": broken_text()}});
+    for (of, body) in
+        [(repository, &main), (repository, &sent), ("broken", &broken), ("ssh", &main), ("closed", &main)]
+    {
+        let all = format!("/api/v1/system/gitops_repositories/{of}/previews");
+        let made = process.tell(token, "POST", &all, body.clone()).await;
+        assert_eq!(made["preview"]["plan"].is_object(), !["ssh", "closed"].contains(&of), "{made}");
+        for id in texts(&process.get(token, &all).await["previews"], "id") {
+            process.get(token, &format!("{all}/{id}")).await;
+        }
+    }
+}
+
 /// Looks at everything there is to see.
 async fn look_everywhere(process: &Process, token: &str, repository: &str, run: &Value) {
     let runs = process.get(token, "/api/v1/system/gitops_sync_runs?limit=500").await;
@@ -394,6 +415,7 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     let work = WorkTree::new();
     work.commit("fleet.yaml", &fleet_text());
     let (repository, run) = live_with_secrets(&process, &token, &work).await;
+    preview_everything(&process, &token, &repository).await;
     look_everywhere(&process, &token, &repository, &run).await;
 
     let hook_secret = use_webhook(&process, &token, &repository).await;
@@ -430,7 +452,7 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     for (path, bytes) in kept {
         for word in STRICT.iter().chain(own) {
             // A mirror is git's own copy of what was committed.
-            let is_committed = *word == BROKEN && path.contains("mirrors");
+            let is_committed = *word == BROKEN && (path.contains("mirrors") || path.contains("previews"));
             assert!(is_committed || !holds(&bytes, word), "{path} holds {word}");
         }
     }

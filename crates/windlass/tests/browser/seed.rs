@@ -48,6 +48,11 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
     let run = installation.sync(&admin, &edge).await;
     reject_one(&installation, &approver, &run).await;
 
+    work.git(&["update-ref", "refs/pull/7/head", "HEAD"]);
+    let previews = format!("/api/v1/system/gitops_repositories/{edge}/previews");
+    let body = serde_json::json!({"ref": "refs/pull/7/head"});
+    installation.tell(&admin.token, "POST", &previews, &body).await.expect(201);
+
     let broken = WorkTree::new();
     commit(&broken, BROKEN, "Add the Lisbon site");
     let lab = installation.register(&admin, "lab", &broken).await;

@@ -10,6 +10,7 @@ mod backups;
 mod batches;
 mod crashes;
 mod gate;
+mod previews;
 mod proposals;
 mod reasons;
 mod replicas;

@@ -1,10 +1,11 @@
 //! How pages are sent: what browsers may do with them, what is kept, and what is not there.
 
+use serde_json::json;
 use windlass_api::endpoint::Method;
 use windlass_web::table::{Page, pages};
 
 use crate::browser::{Browser, seen};
-use crate::harness::{FLEET, Installation, fleet};
+use crate::harness::{FLEET, Installation, Person, fleet};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -17,6 +18,7 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
     let repository = installation.register(&admin, "fleet", &work).await;
     let run = installation.sync(&admin, &repository).await;
     installation.make_cluster(&admin, "made").await.expect(201);
+    let preview = preview(&installation, &admin, &repository).await;
     let mut browser = Browser::of(&installation, &admin);
     for entry in pages().iter().filter(|entry| entry.method == Method::Get) {
         if matches!(entry.page, Page::Root | Page::Asset | Page::Live) {
@@ -24,6 +26,7 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
         }
         let id = match entry.page {
             Page::Run => run["id"].as_str().unwrap(),
+            Page::Preview => preview.as_str(),
             Page::Repository | Page::ConfigureForm | Page::Tested | Page::Webhook => repository.as_str(),
             _ => run["proposals"][0]["id"].as_str().unwrap(),
         };
@@ -50,6 +53,30 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
             "{path}"
         );
     }
+}
+
+/// A preview of a repository's own branch.
+async fn preview(installation: &Installation, person: &Person, repository: &str) -> String {
+    let path = format!("/api/v1/system/gitops_repositories/{repository}/previews");
+    let made = installation.tell(&person.token, "POST", &path, &json!({"ref": "main"})).await.expect(201);
+    made["preview"]["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_shows_what_would_change_and_that_nothing_was_proposed() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet(FLEET);
+    let repository = installation.register(&admin, "fleet", &work).await;
+    let preview = preview(&installation, &admin, &repository).await;
+    let mut browser = Browser::of(&installation, &admin);
+    let listed = browser.page(&format!("/app/repositories/{repository}")).await;
+    assert!(listed.contains(&format!("/app/previews/{preview}")), "{listed}");
+    let page = browser.page(&format!("/app/previews/{preview}")).await;
+    for text in ["Preview of main", "Nothing was proposed", "Would need approval", "edge-01", "by kind"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(!page.contains("<form method=\"post\" action=\"/app/proposals"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,10 +107,14 @@ async fn what_is_not_there_and_what_is_in_another_account_look_alike() {
     let stranger = installation.person(&elsewhere, windlass_api::permission::Role::Admin).await;
     let mut browser = Browser::of(&installation, &stranger);
     let without_request = |page: String| page.split("Request <code>").next().unwrap().to_owned();
+    let preview = serde_json::Value::from(preview(&installation, &admin, &repository).await);
     let repository = serde_json::Value::from(repository);
-    for (place, id) in
-        [("proposals", &run["proposals"][0]["id"]), ("runs", &run["id"]), ("repositories", &repository)]
-    {
+    for (place, id) in [
+        ("proposals", &run["proposals"][0]["id"]),
+        ("runs", &run["id"]),
+        ("repositories", &repository),
+        ("previews", &preview),
+    ] {
         let theirs = browser.get(&format!("/app/{place}/{}", id.as_str().unwrap())).await;
         let absent = browser.get(&format!("/app/{place}/01a1e292-0000-7000-8000-000000000000")).await;
         assert_eq!((theirs.status, absent.status), (404, 404));

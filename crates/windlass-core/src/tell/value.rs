@@ -1,7 +1,8 @@
 //! Values and field changes as text. Nothing is cut: what is approved must be readable.
 
 use serde_json::Value;
-use windlass_core::diff::FieldChange;
+
+use crate::diff::FieldChange;
 
 /// A value on one line, YAML-like.
 fn inline(value: &Value) -> String {
@@ -31,7 +32,7 @@ fn fits(text: &str, width: usize) -> bool {
 }
 
 /// The fields of a spec: on one line where they fit, else spread out.
-pub(super) fn payload_lines(payload: &Value, width: usize) -> Vec<String> {
+pub fn payload_lines(payload: &Value, width: usize) -> Vec<String> {
     let Value::Object(fields) = payload else { return Vec::new() };
     fields.iter().flat_map(|(key, value)| entry_lines(key, value, width)).collect()
 }
@@ -66,7 +67,7 @@ fn text_lines(text: &str) -> Vec<String> {
 
 /// A field change: lists as what is added and removed, text of several lines as its changed lines, everything else as
 /// before → after.
-pub(super) fn field_text(field: &FieldChange, width: usize) -> Vec<String> {
+pub fn field_text(field: &FieldChange, width: usize) -> Vec<String> {
     let path = &field.path;
     match (&field.before, &field.after) {
         (Value::Array(before), Value::Array(after)) => {

@@ -1,0 +1,340 @@
+//! Markdown that fits a comment of a forge.
+//!
+//! Whatever a repository says is text here: never markup, a link, a mention or the end of a block. However large the plan,
+//! the comment is not larger than [`MAX_MARKDOWN`]; what does not fit is counted.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::planned::Planned;
+use super::value::{field_text, payload_lines};
+use super::{clean, count};
+use crate::code::Severity;
+use crate::diff::Action;
+use crate::plan::{Group, Outlook, StepView};
+use crate::resource::Kind;
+
+/// Forges cut comments at 65,536 characters; this leaves room for what a bot puts around it. Counted in bytes, of which
+/// there are never fewer.
+pub const MAX_MARKDOWN: usize = 65_000;
+
+/// Kept free for what stands at the end.
+const RESERVED: usize = 8_000;
+
+/// What may stand in the table, so that something of the fields fits as well.
+const TABLE: usize = 30_000;
+
+/// Problems, refusals and names that are told before the rest is counted.
+const TOLD: usize = 20;
+
+/// Longer sentences and names are cut.
+const LONGEST: usize = 240;
+
+/// Width of lines inside the diff.
+const WIDTH: usize = 100;
+
+/// A plan as a comment.
+pub fn markdown(planned: &Planned<'_>) -> String {
+    let mut text = heading(planned);
+    if is_quiet(planned) {
+        return text;
+    }
+    write_problems(&mut text, planned);
+    if !planned.groups.is_empty() {
+        write_table(&mut text, planned);
+        write_details(&mut text, planned);
+    }
+    write_refusals(&mut text, planned);
+    write_footer(&mut text, planned);
+    text
+}
+
+/// Whether there is nothing to say but that nothing is to be done.
+fn is_quiet(planned: &Planned<'_>) -> bool {
+    planned.is_empty()
+        && planned.problems.is_empty()
+        && planned.refusals.is_empty()
+        && planned.notes.is_empty()
+}
+
+fn heading(planned: &Planned<'_>) -> String {
+    let summary = planned.summary;
+    match (planned.has_errors(), planned.is_empty()) {
+        (true, true) => "### Windlass: no plan, the fleet has errors\n\n".to_owned(),
+        (_, true) if is_quiet(planned) => {
+            format!("### Windlass: nothing to do\n\n{} as declared.\n", count(summary.unchanged, "resource"))
+        }
+        (_, true) => "### Windlass: nothing to do\n\n".to_owned(),
+        (has_errors, false) => format!(
+            "### Windlass plan: {} to create, {} to update, {} to destroy{}\n\n",
+            summary.create,
+            summary.update,
+            summary.destroy,
+            if has_errors { " — cannot be applied" } else { "" }
+        ),
+    }
+}
+
+fn write_problems(text: &mut String, planned: &Planned<'_>) {
+    for problem in planned.problems.iter().take(TOLD) {
+        let sign = if problem.severity == Severity::Error { "❌" } else { "⚠️" };
+        let place = match problem.line {
+            0 => String::new(),
+            line => format!(" {}", code(&format!("{}:{line}:{}", problem.file, problem.column))),
+        };
+        let help = problem.help.as_ref().map(|help| format!(" — {}", escape(help))).unwrap_or_default();
+        let _ = writeln!(text, "- {sign} **{}**{place} {}{help}", problem.code, escape(&problem.message));
+    }
+    if planned.problems.len() > TOLD {
+        let _ = writeln!(text, "- … and {} more", planned.problems.len() - TOLD);
+    }
+    if !planned.problems.is_empty() {
+        text.push('\n');
+    }
+}
+
+fn write_table(text: &mut String, planned: &Planned<'_>) {
+    let is_foreseen =
+        planned.groups.iter().any(|group| group.steps.iter().any(|(_, step)| step.foreseen().is_some()));
+    let (head, line) = if is_foreseen { (" Then |", "---|") } else { ("", "") };
+    let _ = write!(text, "| # | Change | Kind | Resource | After |{head}\n|--:|---|---|---|---|{line}\n");
+    let limit = text.len() + TABLE;
+    let mut left_out = planned.omitted;
+    for group in &planned.groups {
+        let mut row = table_row(group);
+        if is_foreseen {
+            let _ = write!(row, " {} |", outlook_text(group));
+        }
+        row.push('\n');
+        match text.len() + row.len() <= limit {
+            true => text.push_str(&row),
+            false => left_out += group.steps.len(),
+        }
+    }
+    note_left_out(text, left_out);
+}
+
+fn note_left_out(text: &mut String, left_out: usize) {
+    if left_out > 0 {
+        let more = count(left_out, "more change");
+        let _ = writeln!(text, "\n_… and {more}; the whole plan does not fit a comment._");
+    }
+}
+
+fn table_row(group: &Group<'_>) -> String {
+    let (_, step) = group.steps[0];
+    let (_, last_step) = group.steps[group.steps.len() - 1];
+    let positions = group.positions();
+    let resource = match group.steps.len() {
+        1 => code(step.name()),
+        many => format!("{many}: {} … {}", code(step.name()), code(last_step.name())),
+    };
+    let after = if group.steps.len() == 1 { escape(&wait_text(step)) } else { String::new() };
+    let change = match group.cause.action() {
+        Action::Create => "➕ create",
+        Action::Update => "✏️ update",
+        Action::Destroy => "🗑️ destroy",
+    };
+    format!("| {positions} | {change} | {} | {resource} | {after} |", group.kind)
+}
+
+/// What a step waits for, shortened.
+pub fn wait_text(step: StepView<'_>) -> String {
+    let names = step.waits_for();
+    match names.len() {
+        0..=4 => names.join(", "),
+        many => format!("{} and {} more", names[..3].join(", "), many - 3),
+    }
+}
+
+fn outlook_text(group: &Group<'_>) -> String {
+    let all = group.steps.iter().filter_map(|(_, step)| step.foreseen());
+    let mut words: BTreeSet<Outlook> = BTreeSet::new();
+    let mut waits: Vec<&str> = Vec::new();
+    for foreseen in all {
+        words.insert(foreseen.outlook);
+        waits.extend(foreseen.blocked_by.iter().map(String::as_str));
+    }
+    let words: Vec<&str> = words.into_iter().map(outlook_word).collect();
+    match waits.as_slice() {
+        [] => words.join(" or "),
+        [first] => format!("{}; waits: {}", words.join(" or "), escape(first)),
+        [first, rest @ ..] => {
+            format!("{}; waits: {} and {} more", words.join(" or "), escape(first), rest.len())
+        }
+    }
+}
+
+const fn outlook_word(outlook: Outlook) -> &'static str {
+    match outlook {
+        Outlook::Auto => "applied by itself",
+        Outlook::Approval => "needs approval",
+        Outlook::Blocked => "blocked by the policy",
+    }
+}
+
+/// The fields, one fold for each kind.
+fn write_details(text: &mut String, planned: &Planned<'_>) {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for group in planned.groups.iter().filter(|group| group.cause.action() != Action::Destroy) {
+        if !kinds.contains(&group.kind) {
+            kinds.push(group.kind);
+        }
+    }
+    let mut left_out = 0;
+    for kind in kinds {
+        left_out += write_kind(text, kind, planned);
+    }
+    if left_out > 0 {
+        let more = count(left_out, "more change");
+        let _ = writeln!(text, "\n_… and the fields of {more}; the whole plan does not fit a comment._");
+    }
+}
+
+/// Writes the fields of one kind as far as they fit, and returns how many changes were left out.
+fn write_kind(text: &mut String, kind: Kind, planned: &Planned<'_>) -> usize {
+    let groups: Vec<&Group<'_>> = planned.groups.iter().filter(|group| group.kind == kind).collect();
+    let blocks: Vec<(String, usize)> =
+        groups.iter().map(|group| (diff_block(group), group.steps.len())).collect();
+    let changes: usize = blocks.iter().map(|(_, steps)| steps).sum();
+    let fence = fence_for(blocks.iter().map(|(block, _)| block.as_str()));
+    let open = format!(
+        "\n<details><summary>{} of {}</summary>\n\n{fence}diff\n",
+        count(changes, "change"),
+        kind.plural()
+    );
+    let close = format!("{fence}\n\n</details>\n");
+    let limit = (MAX_MARKDOWN - RESERVED).saturating_sub(open.len() + close.len());
+    let mut body = String::new();
+    let mut left_out = 0;
+    for (block, steps) in &blocks {
+        match text.len() + body.len() + block.len() <= limit {
+            true => body.push_str(block),
+            false => left_out += steps,
+        }
+    }
+    if !body.is_empty() {
+        text.push_str(&open);
+        text.push_str(&body);
+        text.push_str(&close);
+    }
+    left_out
+}
+
+fn diff_block(group: &Group<'_>) -> String {
+    let (_, step) = group.steps[0];
+    let sign = match group.cause.action() {
+        Action::Create => '+',
+        Action::Update => '!',
+        Action::Destroy => '-',
+    };
+    let more = match group.steps.len() {
+        1 => String::new(),
+        many => format!(" and {} more", many - 1),
+    };
+    let mut text = format!("{sign} {} {}{more}\n", group.kind, clean(step.name()).replace('\n', " "));
+    let lines = match group.cause.action() {
+        Action::Create => payload_lines(&step.payload(), WIDTH),
+        Action::Update => step.fields().iter().flat_map(|field| field_text(field, WIDTH)).collect(),
+        Action::Destroy => Vec::new(),
+    };
+    for line in lines {
+        let _ = writeln!(text, "{sign}     {}", clean(&line).replace('\n', " "));
+    }
+    text
+}
+
+/// A fence longer than any run of backticks inside, so that nothing inside can end it.
+fn fence_for<'b>(blocks: impl Iterator<Item = &'b str>) -> String {
+    let longest = blocks.flat_map(|block| block.split(|c| c != '`').map(str::len).max()).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+fn write_refusals(text: &mut String, planned: &Planned<'_>) {
+    for (resource, reason) in planned.refusals.iter().take(TOLD) {
+        // A paragraph each, because two quotes in a row are one.
+        let line = format!("\n> **Not destroyed:** {} — {}\n", code(resource), escape(reason));
+        if text.len() + line.len() <= MAX_MARKDOWN - RESERVED / 2 {
+            text.push_str(&line);
+        }
+    }
+    if planned.refusals.len() > TOLD {
+        let _ = writeln!(text, "\n> … and {} more", planned.refusals.len() - TOLD);
+    }
+}
+
+fn write_footer(text: &mut String, planned: &Planned<'_>) {
+    for note in planned.notes.iter().take(3) {
+        let _ = writeln!(text, "\n⚠️ {}", escape(note));
+    }
+    if !planned.provider_configs.is_empty() {
+        let names: Vec<String> = planned.provider_configs.iter().take(8).map(|name| code(name)).collect();
+        let more = match planned.provider_configs.len().saturating_sub(8) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let _ =
+            writeln!(text, "\nInformational, never applied: provider_configs {}{more}.", names.join(", "));
+    }
+    if planned.remaining > 0 {
+        let runs = planned.changes().div_ceil(planned.cap);
+        let _ = writeln!(text, "\nOne run proposes {} changes: this takes {runs} runs.", planned.cap);
+    }
+    let _ = writeln!(
+        text,
+        "\n<sub>Account {}, from {}, plan `{}`</sub>",
+        code(planned.account),
+        code(planned.from),
+        planned.digest
+    );
+}
+
+fn shortened(text: &str) -> String {
+    let text = clean(text).replace('\n', " ");
+    match text.chars().count() > LONGEST {
+        true => text.chars().take(LONGEST).chain(['…']).collect(),
+        false => text,
+    }
+}
+
+/// Text from a repository as inline code. Backticks would end it and bars would end a table's cell.
+fn code(text: &str) -> String {
+    format!("`{}`", shortened(text).replace('`', "'").replace('|', "\\|"))
+}
+
+/// Text from a repository as prose: nothing in it is markup, a mention or a link.
+fn escape(text: &str) -> String {
+    let shortened = shortened(text);
+    let mut escaped = String::with_capacity(shortened.len());
+    for c in shortened.chars() {
+        match c {
+            '\\' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '!' | '~' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            // A zero-width space keeps the forge from notifying people.
+            '@' => escaped.push_str("@\u{200b}"),
+            c => escaped.push(c),
+        }
+    }
+    // The same keeps it from making links of addresses.
+    escaped.replace("://", ":\u{200b}//").replace("www.", "www\u{200b}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repository_text_is_never_markup() {
+        assert_eq!(escape("<img> [x](y) @all *b*"), "\\<img\\> \\[x\\](y) @\u{200b}all \\*b\\*");
+        assert_eq!(escape("see https://evil.example"), "see https:\u{200b}//evil.example");
+        assert_eq!(code("a`b|c\nd"), "`a'b\\|c d`");
+        assert_eq!(fence_for(["x ```` y"].into_iter()), "`````");
+    }
+
+    #[test]
+    fn long_text_is_cut() {
+        assert_eq!(code(&"a".repeat(1000)).chars().count(), LONGEST + 3);
+    }
+}

@@ -1,0 +1,47 @@
+//! What is told to people, wherever it is told: plans as Markdown, values as text, and text made safe.
+//!
+//! A plan that was made here and one that was read from a server's answer are the same [`Planned`], so that they read the
+//! same. Nothing here decides anything or writes anywhere.
+
+mod markdown;
+mod planned;
+mod value;
+
+pub use markdown::{MAX_MARKDOWN, markdown, wait_text};
+pub use planned::Planned;
+pub use value::{field_text, payload_lines};
+
+/// Text from a repository or a server, safe for a terminal: control characters and marks that reorder text become visible.
+/// Keeps the number of bytes, so that positions in the text stay right.
+pub fn clean(text: &str) -> String {
+    if !text.chars().any(is_unsafe) {
+        return text.to_owned();
+    }
+    text.chars().map(|c| if is_unsafe(c) { "?".repeat(c.len_utf8()) } else { c.to_string() }).collect()
+}
+
+/// Whether a character could steer a terminal, or hide or reorder what stands beside it.
+pub fn is_unsafe(c: char) -> bool {
+    let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let invisible = matches!(c, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    (c.is_control() && !matches!(c, '\n' | '\t')) || reorders || invisible
+}
+
+/// `1 change`, `2 changes`.
+pub fn count(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_reordering_marks_do_not_reach_the_terminal() {
+        let hostile = "a\u{1b}[31mred\u{9b}0m\u{202e}txt\u{7}";
+        let cleaned = clean(hostile);
+        assert_eq!(cleaned.len(), hostile.len());
+        assert!(!cleaned.chars().any(is_unsafe));
+        assert_eq!(clean("plain ✓ tëxt\n"), "plain ✓ tëxt\n");
+    }
+}

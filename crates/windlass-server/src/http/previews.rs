@@ -1,0 +1,172 @@
+//! Previews: what a reference, a commit or files would change.
+
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use serde_json::Value;
+use windlass_api::types::{PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList};
+use windlass_core::plan::Confirmation;
+use windlass_source::{CommitId, Files, Revision};
+use windlass_store::{Preview, Reading, Repository};
+
+use super::body::read_up_to;
+use super::error::HttpError;
+use super::repositories::find;
+use super::request::{Answer, created, ok, read_json};
+use crate::auth::Identity;
+use crate::preview::{self, PreviewError, REFERENCE_HELP, Wanted};
+use crate::server::Server;
+
+/// The largest body: files of 64 MiB, with what JSON needs to write their line ends and quotes.
+const MAX_BODY: usize = 96 * 1024 * 1024;
+
+/// Previews of a list. No repository keeps more.
+const LISTED: usize = 200;
+
+/// What files are called if nobody says.
+const UNNAMED: &str = "files";
+
+/// The longest name for files.
+const LONGEST_NAME: usize = 200;
+
+pub(super) async fn create(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+    request: Request,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, &who, &id).await?;
+    drop(reading);
+    // Before the body is read: that is what takes the memory.
+    let _turn = server.preview_turns().take().await?;
+    let bytes = read_up_to(request.into_body(), MAX_BODY).await?;
+    let body: PreviewBody = read_json(&bytes)?;
+    drop(bytes);
+    let confirmation = match body.confirm_mass_destroy {
+        true => Confirmation::MassDestroy,
+        false => Confirmation::Missing,
+    };
+    let made = preview::make(&server, &repository, wanted(body)?, confirmation, Some(&who.actor())).await?;
+    created(&PreviewEnvelope { preview: info(made, &repository)? })
+}
+
+/// What a body asks for.
+fn wanted(body: PreviewBody) -> Result<Wanted, HttpError> {
+    let commit = body.commit.as_deref().map(commit).transpose()?;
+    match (body.reference, commit, body.files) {
+        (Some(reference), expected, None) => Wanted::reference(&reference, expected)
+            .map_err(|error| HttpError::unprocessable("bad-ref", error.to_string(), REFERENCE_HELP)),
+        (None, Some(commit), None) => Ok(Wanted::Revision(Revision::Commit(commit), None)),
+        (None, None, Some(files)) => {
+            let files = files.into_iter().map(|(path, text)| (path, text.into_bytes()));
+            let files = Files::new(files, body.paths).map_err(|error| {
+                let help = "name files from the directory of fleet.yaml, as in `fleet.d/nodes.yaml`";
+                HttpError::unprocessable("bad-path", error.to_string(), help)
+            })?;
+            Ok(Wanted::Files(files, name(body.name)?))
+        }
+        _ => Err(HttpError::unprocessable(
+            "bad-value",
+            "a preview is of one thing: `ref`, `commit` or `files`",
+            "send exactly one of them; `commit` may stand beside `ref`",
+        )),
+    }
+}
+
+fn commit(text: &str) -> Result<CommitId, HttpError> {
+    Ok(preview::commit_id(text)?)
+}
+
+fn name(given: Option<String>) -> Result<String, HttpError> {
+    let name = given.unwrap_or_else(|| UNNAMED.to_owned());
+    let is_sound = (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    match is_sound {
+        true => Ok(name),
+        false => Err(HttpError::unprocessable(
+            "bad-value",
+            format!("a name has 1 to {LONGEST_NAME} characters, none of them a control character"),
+            "use the branch or the number of the pull request",
+        )),
+    }
+}
+
+pub(super) async fn list(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, &who, &id).await?;
+    ok(&PreviewList { previews: load_list(&mut reading, &repository, LISTED).await? })
+}
+
+/// The last previews of a repository.
+pub(crate) async fn load_list(
+    reading: &mut Reading,
+    repository: &Repository,
+    limit: usize,
+) -> Result<Vec<PreviewInfo>, HttpError> {
+    let kept = reading.previews(&repository.account_id, &repository.id, limit).await?;
+    kept.into_iter().map(|preview| info(preview, repository)).collect()
+}
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    Path((id, preview_id)): Path<(String, String)>,
+) -> Answer {
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, &who, &id).await?;
+    let preview = load(&mut reading, &who, &preview_id).await?;
+    match preview.repository_id == repository.id {
+        true => ok(&PreviewEnvelope { preview }),
+        false => Err(HttpError::not_found()),
+    }
+}
+
+/// A preview with its plan.
+pub(crate) async fn load(
+    reading: &mut Reading,
+    who: &Identity,
+    preview_id: &str,
+) -> Result<PreviewInfo, HttpError> {
+    let preview = reading.preview(&who.account_id, preview_id).await?.ok_or_else(HttpError::not_found)?;
+    let repository = find(reading, who, &preview.repository_id).await?;
+    info(preview, &repository)
+}
+
+fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, HttpError> {
+    let plan = match preview.document.as_str() {
+        "" => Value::Null,
+        document => serde_json::from_str(document).map_err(|error| {
+            tracing::error!(%error, preview = preview.id, "a kept preview cannot be read");
+            let help = "ask for the preview again";
+            HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the preview cannot be read", help)
+        })?,
+    };
+    Ok(PreviewInfo {
+        id: preview.id,
+        repository_id: preview.repository_id,
+        repository_name: repository.name.clone(),
+        path_prefix: repository.path_prefix.clone(),
+        source: preview.source.slug().to_owned(),
+        reference: preview.reference,
+        commit_sha: preview.commit_sha,
+        base_commit: preview.base_commit,
+        outcome: preview.outcome.slug().to_owned(),
+        changes: preview.changes,
+        requested_by: preview.requested_by,
+        created_at: preview.created_at.to_string(),
+        plan,
+    })
+}
+
+impl From<PreviewError> for HttpError {
+    fn from(error: PreviewError) -> HttpError {
+        match error {
+            PreviewError::Busy => HttpError::busy("too many previews are being made"),
+            PreviewError::Stopping => {
+                let help = "try again when it is back";
+                HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops", help)
+            }
+            PreviewError::Failed(error) => error.into(),
+            PreviewError::Store(error) => error.into(),
+        }
+    }
+}

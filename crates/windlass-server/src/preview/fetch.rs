@@ -1,0 +1,111 @@
+//! Bringing what a preview looks at, into a mirror of its own.
+
+use std::time::Duration;
+
+use windlass_core::manifest::Context;
+use windlass_source::{CommitId, Credential, Revision, Scheme};
+use windlass_store::{Account, Lease, Repository, RunError, new_id};
+
+use super::{Looked, PreviewError};
+use crate::clock::now;
+use crate::server::Server;
+use crate::sync::{BringError, FetchPlan, bring, read_material, run_error};
+
+/// How often one that waits for another preview of the same repository looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// How often it does so before it gives up.
+const TRIES: usize = 50;
+
+/// What a reference is.
+pub(crate) const REFERENCE_HELP: &str =
+    "name a branch, as in `main`, or a whole reference, as in `refs/pull/7/head`";
+
+/// Reads the id of a commit.
+pub(crate) fn commit_id(text: &str) -> Result<CommitId, RunError> {
+    CommitId::parse(text).ok_or_else(|| {
+        let message = "a commit is named by its whole id of 40 hexadecimal digits in lower case";
+        run_error("bad-commit", message, "`git rev-parse HEAD` prints it; short ids change their meaning")
+    })
+}
+
+/// Fetches a revision and reads its fleet. Only one at a time for each repository, on whichever server.
+pub(super) async fn look(
+    server: &Server,
+    account: &Account,
+    repository: &Repository,
+    (revision, expected): (Revision, Option<CommitId>),
+    context: Context,
+) -> Result<Looked, PreviewError> {
+    let mut stopping = server.watch_stopping();
+    let plan = tokio::select! {
+        plan = FetchPlan::of(repository, &account.name, server) => plan?,
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => return Err(PreviewError::Stopping),
+    };
+    check_host_keys(&plan)?;
+    let plan = FetchPlan { revision, since: None, ..plan };
+    let lease = wait_for_mirror(server, repository, plan.limits.time).await?;
+    let brought = bring(server, &plan, server.preview_directory(&repository.id)).await;
+    let looked = match brought {
+        Err(BringError::Interrupted) => Err(PreviewError::Stopping),
+        Err(BringError::Failed(error)) => Err(error.into()),
+        Ok(brought) => {
+            let commit = brought.fetched.commit.clone();
+            match expected.filter(|expected| *expected != commit) {
+                Some(expected) => Err(moved(&plan.revision, &commit, &expected).into()),
+                None => {
+                    let notes = plan.signers.iter().filter_map(|signers| {
+                        let problem = brought.mirror.verify(&commit, signers).err()?;
+                        Some(format!("a sync would refuse this commit: {problem}"))
+                    });
+                    let notes = notes.collect();
+                    let author = brought.commit.author_email.clone();
+                    let read = read_material(brought, plan, context).await;
+                    read.map_err(PreviewError::Failed).map(|material| Looked {
+                        material,
+                        commit: Some(commit.to_string()),
+                        author: Some(author),
+                        notes,
+                    })
+                }
+            }
+        }
+    };
+    // A lease that cannot be given back runs out by itself.
+    let _ = server.store().lease_release(&lease).await;
+    looked
+}
+
+/// A preview pins nothing, so it speaks only to hosts whose keys are known.
+fn check_host_keys(plan: &FetchPlan) -> Result<(), RunError> {
+    let brings_known = matches!(&plan.credential, Credential::SshKey { known_hosts: Some(_), .. });
+    if plan.url.scheme() == Scheme::Ssh && plan.host_keys.is_none() && !brings_known {
+        let message = "the host's keys are not pinned yet, and a preview pins none";
+        return Err(run_error("host-keys-unpinned", message, "sync the repository once first"));
+    }
+    Ok(())
+}
+
+async fn wait_for_mirror(
+    server: &Server,
+    repository: &Repository,
+    fetching: Duration,
+) -> Result<Lease, PreviewError> {
+    let name = format!("preview:{}", repository.id);
+    // One of its own for each preview: two of the same server must not share the mirror either.
+    let holder = new_id();
+    // A fetch makes at most two conversations.
+    let length = fetching * 2 + Duration::from_secs(30);
+    for _ in 0..TRIES {
+        if let Some(lease) = server.store().lease_take(&name, &holder, now(), length).await? {
+            return Ok(lease);
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    Err(PreviewError::Busy)
+}
+
+fn moved(revision: &Revision, found: &CommitId, expected: &CommitId) -> RunError {
+    let message = format!("{revision} is at {found}, not at {expected}");
+    run_error("ref-moved", message, "ask again for where it is now")
+}

@@ -1,0 +1,291 @@
+//! Previews: what a commit or files would change, compared with what is live, without proposing anything.
+//!
+//! A preview goes the way of a sync run (bring, read, compare) and calls the same functions, but ends in a row of its own.
+//! It makes no run and no proposal, stores nothing as desired, moves no marker and pins no host key. What it fetches goes
+//! into a mirror of its own, so that the one that runs use never holds anything but the tracked branch.
+
+mod fetch;
+mod foresee;
+mod limit;
+
+use serde_json::json;
+use windlass_core::code::Severity;
+use windlass_core::manifest::Context;
+use windlass_core::plan::{self, Confirmation, Plan, PlanDocument, ReadPlan, Standing};
+use windlass_core::tell::{self, Planned};
+use windlass_source::{BranchError, CommitId, Files, Revision};
+use windlass_store::{
+    Account, Actor, Preview, PreviewOutcome, PreviewSource, Repository, RunError, StoreError, new_id,
+};
+
+pub(crate) use fetch::{REFERENCE_HELP, commit_id};
+pub(crate) use limit::Turns;
+
+use crate::clock::now;
+use crate::server::Server;
+use crate::sync::{Compared, Material, compare, internal, run_error};
+
+/// A document that is longer is kept without its last steps.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
+
+/// How many steps are kept of a longer one: the most that fits.
+const KEPT_STEPS: [usize; 4] = [5_000, 500, 50, 0];
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub(crate) enum Wanted {
+    /// Where a revision leads; which commit that must be, if that is known.
+    Revision(Revision, Option<CommitId>),
+    /// Files that were sent, and what they are called.
+    Files(Files, String),
+}
+
+impl Wanted {
+    /// A branch or a reference.
+    pub(crate) fn reference(text: &str, expected: Option<CommitId>) -> Result<Wanted, BranchError> {
+        Ok(Wanted::Revision(Revision::parse(text)?, expected))
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Wanted::Revision(revision, _) => revision.to_string(),
+            Wanted::Files(_, name) => name.clone(),
+        }
+    }
+
+    fn source(&self) -> PreviewSource {
+        match self {
+            Wanted::Revision(..) => PreviewSource::Git,
+            Wanted::Files(..) => PreviewSource::Files,
+        }
+    }
+}
+
+/// Why there is no preview.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PreviewError {
+    /// As many as may be made at a time are being made.
+    #[error("too many previews are being made")]
+    Busy,
+    /// The server stops.
+    #[error("the server stops")]
+    Stopping,
+    /// What was asked for cannot be had.
+    #[error("{}", .0.message)]
+    Failed(RunError),
+    /// The database failed.
+    #[error("could not make a preview")]
+    Store(#[from] StoreError),
+}
+
+impl From<RunError> for PreviewError {
+    fn from(error: RunError) -> PreviewError {
+        PreviewError::Failed(error)
+    }
+}
+
+/// What a reference of a repository would change. For whoever watches pull requests: nobody asked, so nobody is on the
+/// record for it.
+#[expect(dead_code, reason = "called by whoever watches pull requests")]
+pub(crate) async fn of_ref(
+    server: &Server,
+    repository: &Repository,
+    reference: &str,
+    expected_commit: Option<&str>,
+) -> Result<Preview, PreviewError> {
+    let expected = expected_commit.map(commit_id).transpose()?;
+    let wanted = Wanted::reference(reference, expected)
+        .map_err(|error| run_error("bad-ref", error.to_string(), REFERENCE_HELP))?;
+    let _turn = server.preview_turns().take().await?;
+    make(server, repository, wanted, Confirmation::Missing, None).await
+}
+
+/// A preview as a comment for a forge.
+#[expect(dead_code, reason = "called by whoever comments on pull requests")]
+pub(crate) fn markdown(preview: &Preview) -> Result<String, serde_json::Error> {
+    let plan: ReadPlan = serde_json::from_str(&preview.document)?;
+    Ok(tell::markdown(&Planned::read(&plan)))
+}
+
+/// Makes a preview and keeps it. Whoever calls this holds a turn. The one that is returned has its whole document; the
+/// one that is kept may lack its last steps.
+pub(crate) async fn make(
+    server: &Server,
+    repository: &Repository,
+    wanted: Wanted,
+    confirmation: Confirmation,
+    by: Option<&Actor>,
+) -> Result<Preview, PreviewError> {
+    let mut reading = server.store().read().await?;
+    let account = reading.account(&repository.account_id).await?;
+    let account = account.ok_or_else(|| run_error("repository-removed", "the repository was removed", ""))?;
+    let context = crate::world::reading_context(&mut reading, &account).await?;
+    drop(reading);
+    let (reference, source) = (wanted.name(), wanted.source());
+    let looked = match wanted {
+        Wanted::Revision(revision, expected) => {
+            fetch::look(server, &account, repository, (revision, expected), context).await?
+        }
+        Wanted::Files(files, _) => {
+            let material = read_files(files, context, repository.path_prefix.clone()).await?;
+            Looked { material, commit: None, author: None, notes: Vec::new() }
+        }
+    };
+    let commit_sha = looked.commit.clone();
+    let planning = Planning { account: &account, repository, confirmation, reference: &reference };
+    let found = planning.plan(server, looked).await?;
+    let preview = Preview {
+        id: new_id(),
+        account_id: account.id.clone(),
+        repository_id: repository.id.clone(),
+        reference,
+        source,
+        commit_sha,
+        base_commit: repository.good_commit.clone(),
+        requested_by: by.map(|actor| actor.name.clone()),
+        outcome: found.outcome,
+        changes: found.changes,
+        document: found.whole,
+        created_at: now(),
+    };
+    keep(server, preview, found.short, repository, by).await
+}
+
+/// What was found, before it is compared.
+struct Looked {
+    material: Material,
+    commit: Option<String>,
+    author: Option<String>,
+    notes: Vec<String>,
+}
+
+/// Reads files that were sent, on a thread that may block.
+async fn read_files(files: Files, context: Context, prefix: String) -> Result<Material, RunError> {
+    let task = tokio::task::spawn_blocking(move || Material::read(&files, &context, &prefix));
+    task.await.map_err(|panic| internal(&panic))
+}
+
+/// For what a plan is made.
+struct Planning<'p> {
+    account: &'p Account,
+    repository: &'p Repository,
+    confirmation: Confirmation,
+    reference: &'p str,
+}
+
+/// What a preview found.
+struct Found {
+    outcome: PreviewOutcome,
+    changes: usize,
+    /// The document.
+    whole: String,
+    /// The document as it is kept, where the whole is too long.
+    short: Option<String>,
+}
+
+impl Planning<'_> {
+    /// Plans, unless the files have errors: what a broken fleet leaves out would look like destroys.
+    async fn plan(&self, server: &Server, mut looked: Looked) -> Result<Found, StoreError> {
+        let now = now();
+        let mut reading = server.store().read_snapshot().await?;
+        let (plan, foreseen) = match looked.material.has_errors() {
+            true => (Plan::nothing(&self.account.name), Vec::new()),
+            false => {
+                let material = looked.material;
+                let compared =
+                    compare(&mut reading, self.repository, material, self.confirmation, now).await?;
+                let Compared { mut material, decided, .. } = compared;
+                let plan = decided.plan;
+                let subject = foresee::Around { author: looked.author.as_deref(), now };
+                let foreseen = foresee::all(
+                    &mut reading,
+                    (self.account, self.repository),
+                    &plan,
+                    &mut material,
+                    &subject,
+                )
+                .await?;
+                material.tell(plan.problems.clone());
+                material.problems.extend(plan.stopped.iter().map(plan::MassDestroy::diagnostic));
+                looked.material = material;
+                (plan, foreseen)
+            }
+        };
+        drop(reading);
+        let cap = server.config().max_proposals;
+        let configs = &looked.material.desired.provider_configs;
+        let told = Planned {
+            problems: &looked.material.problems,
+            from: "live",
+            provider_configs: configs.iter().map(|config| config.name.as_str()).collect(),
+            cap,
+            remaining: plan::take(&plan.steps, cap, |_| Standing::Fresh).remaining,
+            ..Planned::of(&plan)
+        };
+        let document = || self.about(told.document(&plan), &looked).foreseeing(&foreseen);
+        let whole = text_of(&document());
+        let short = (whole.len() > KEPT_BYTES).then(|| shortened(document));
+        let is_stopped = looked.material.problems.iter().any(|problem| problem.severity == Severity::Error);
+        let outcome = match (is_stopped, plan.is_empty()) {
+            (true, _) => PreviewOutcome::Problems,
+            (false, true) => PreviewOutcome::Nothing,
+            (false, false) => PreviewOutcome::Changes,
+        };
+        Ok(Found { outcome, changes: plan.steps.len(), whole, short })
+    }
+
+    /// The document with what only a server knows.
+    fn about<'d>(&self, document: PlanDocument<'d>, looked: &Looked) -> PlanDocument<'d> {
+        document
+            .with("repository", json!(self.repository.name))
+            .with("path_prefix", json!(self.repository.path_prefix))
+            .with("ref", json!(self.reference))
+            .with("commit_sha", json!(looked.commit))
+            .with("base_commit", json!(self.repository.good_commit))
+            .with("notes", json!(looked.notes))
+    }
+}
+
+fn text_of(document: &PlanDocument<'_>) -> String {
+    serde_json::to_string(document).expect("plain values always serialize into memory")
+}
+
+/// A document with as many of its first steps as may be kept.
+fn shortened<'d>(document: impl Fn() -> PlanDocument<'d>) -> String {
+    let mut text = String::new();
+    for steps in KEPT_STEPS {
+        text = text_of(&document().with_first(steps));
+        if text.len() <= KEPT_BYTES {
+            break;
+        }
+    }
+    text
+}
+
+/// Keeps a preview in place of the last one of its reference.
+async fn keep(
+    server: &Server,
+    mut preview: Preview,
+    short: Option<String>,
+    repository: &Repository,
+    by: Option<&Actor>,
+) -> Result<Preview, PreviewError> {
+    let mut writing = server.store().write_account(&preview.account_id).await?;
+    if writing.repository(&preview.account_id, &repository.id).await?.is_none() {
+        return Err(run_error("repository-removed", "the repository was removed", "").into());
+    }
+    preview.id = match short {
+        Some(document) => writing.preview_put(&Preview { document, ..preview.clone() }).await?,
+        None => writing.preview_put(&preview).await?,
+    };
+    if let Some(actor) = by {
+        let detail = json!({
+            "ref": preview.reference, "source": preview.source.slug(), "commit_sha": preview.commit_sha,
+            "preview_id": preview.id,
+        });
+        let target = ("repository", repository.name.as_str());
+        writing.audit(crate::tell::entry(actor, "repository.preview", target, detail, preview.created_at));
+    }
+    server.commit(writing).await?;
+    Ok(preview)
+}

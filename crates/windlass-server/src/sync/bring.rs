@@ -1,0 +1,85 @@
+//! Bringing a commit here and reading its fleet, for runs and for previews. Decides nothing and writes no row.
+
+use std::path::PathBuf;
+
+use windlass_core::manifest::Context;
+use windlass_source::{CommitInfo, Fetched, Mirror};
+use windlass_store::RunError;
+
+use super::fetch::{FetchPlan, run_error};
+use super::material::Material;
+use crate::server::Server;
+
+/// A commit that is in a mirror.
+pub(crate) struct Brought {
+    pub(crate) mirror: Mirror,
+    pub(crate) fetched: Fetched,
+    pub(crate) commit: CommitInfo,
+}
+
+/// Why there is none.
+pub(crate) enum BringError {
+    /// Something is wrong.
+    Failed(RunError),
+    /// The server stops.
+    Interrupted,
+}
+
+/// Fetches into the mirror in a directory, on a thread that may block.
+pub(crate) async fn bring(
+    server: &Server,
+    plan: &FetchPlan,
+    directory: PathBuf,
+) -> Result<Brought, BringError> {
+    let (server, plan) = (server.clone(), plan.clone());
+    let task = tokio::task::spawn_blocking(move || {
+        let local = |message: String| {
+            let help = "check the server's data directory: space, permissions, mount";
+            BringError::Failed(run_error("local", message, help))
+        };
+        let mirror = Mirror::open_or_create(&directory).map_err(|error| local(told(&error)))?;
+        let fetched = plan.fetch(&mirror, &server).map_err(|error| match server.is_stopping() {
+            true => BringError::Interrupted,
+            false => BringError::Failed(run_error(error.code(), told(&error), error.help())),
+        })?;
+        let commit = mirror.commit(&fetched.commit).map_err(|error| local(told(&error)))?;
+        Ok(Brought { mirror, fetched, commit })
+    });
+    task.await.unwrap_or_else(|panic| Err(BringError::Failed(internal(&panic))))
+}
+
+pub(crate) fn internal(panic: &tokio::task::JoinError) -> RunError {
+    tracing::error!(error = %panic, "a thread died");
+    run_error("internal", "Windlass itself failed while reading this repository", "see the server's log")
+}
+
+/// An error with its causes, once each.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// Reads the fleet of a commit, on a thread that may block.
+pub(crate) async fn read_material(
+    brought: Brought,
+    plan: FetchPlan,
+    context: Context,
+) -> Result<Material, RunError> {
+    let task = tokio::task::spawn_blocking(move || {
+        let tree = brought
+            .mirror
+            .tree(&brought.fetched.commit, &plan.prefix)
+            .map_err(|error| run_error("local", told(&error), "check the server's data directory"))?;
+        Ok(Material::read(&tree, &context, plan.prefix.as_str()))
+    });
+    task.await.unwrap_or_else(|panic| Err(internal(&panic)))
+}

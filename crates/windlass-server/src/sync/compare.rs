@@ -1,0 +1,34 @@
+//! What git says × what is live → what to do about it, for runs and for previews. Reads rows and writes none.
+
+use windlass_core::live::{Live, Owner};
+use windlass_core::plan::Confirmation;
+use windlass_core::time::Timestamp;
+use windlass_store::{Reading, Repository, StoreError};
+
+use super::decide::{self, Decided};
+use super::material::Material;
+use crate::world;
+
+/// What git says, what is live, and what to do about it.
+pub(crate) struct Compared {
+    pub(crate) material: Material,
+    pub(crate) decided: Decided,
+    pub(crate) live: Live,
+}
+
+/// Compares with everything that is live in the repository's account.
+pub(crate) async fn compare(
+    reading: &mut Reading,
+    repository: &Repository,
+    material: Material,
+    confirmation: Confirmation,
+    now: Timestamp,
+) -> Result<Compared, StoreError> {
+    let account_id = &repository.account_id;
+    let names = world::repository_names(reading, account_id).await?;
+    let live = world::load_live(reading, account_id, &material.desired, &names).await?;
+    let owner = Owner::Repository(repository.name.clone());
+    let acceptances = reading.acceptances(&repository.id).await?;
+    let decided = decide::decide(&material.desired, &live, &owner, &acceptances, confirmation, now);
+    Ok(Compared { material, decided, live })
+}

@@ -1,0 +1,90 @@
+//! Which state of a remote is fetched.
+
+use std::fmt;
+
+use super::commit::CommitId;
+use crate::remote::{Branch, BranchError};
+
+/// What every whole reference begins with.
+const WHOLE: &str = "refs/";
+
+/// A state of a remote: where a branch or another reference leads, or one commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Revision {
+    /// The tip of a branch.
+    Branch(Branch),
+    /// Where a reference leads that is no branch, without `refs/`: `pull/7/head`.
+    Reference(Branch),
+    /// A commit, whether a reference leads to it or not. Git servers may refuse to send what none does.
+    Commit(CommitId),
+}
+
+impl Revision {
+    /// Reads the name of a branch or a whole reference, such as `refs/pull/7/head`. What git does not accept, or a program
+    /// could take for an option, is neither.
+    pub fn parse(text: &str) -> Result<Revision, BranchError> {
+        let Some(below) = text.strip_prefix(WHOLE) else { return Branch::parse(text).map(Revision::Branch) };
+        match below.strip_prefix("heads/") {
+            Some(branch) => Branch::parse(branch).map(Revision::Branch),
+            None => Branch::parse(below).map(Revision::Reference),
+        }
+    }
+
+    /// What the remote is asked for.
+    pub(super) fn source(&self) -> String {
+        match self {
+            Revision::Branch(branch) => branch.reference(),
+            Revision::Reference(below) => format!("{WHOLE}{below}"),
+            Revision::Commit(id) => id.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Revision::Branch(branch) => branch.fmt(f),
+            Revision::Reference(below) => write!(f, "{WHOLE}{below}"),
+            Revision::Commit(id) => id.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_as_strict_as_branches() {
+        let sources = [
+            ("main", "refs/heads/main"),
+            ("refs/heads/feature/x", "refs/heads/feature/x"),
+            ("refs/pull/7/head", "refs/pull/7/head"),
+            ("refs/merge-requests/7/head", "refs/merge-requests/7/head"),
+        ];
+        for (text, source) in sources {
+            assert_eq!(Revision::parse(text).map(|revision| revision.source()).as_deref(), Ok(source));
+        }
+        for text in [
+            "",
+            "-u",
+            "--upload-pack=touch",
+            "refs/",
+            "refs/-x",
+            "refs/heads/",
+            "refs/heads/-x",
+            "refs/pull/../x",
+            "refs/pull/*/head",
+            "refs/pull/7/head:refs/heads/main",
+            "+refs/heads/*:refs/heads/*",
+            "refs/pull/7/head\n",
+            "refs/pull/7 /head",
+            "refs/refs/heads/x",
+            "a:b",
+            "../x",
+            "^main",
+        ] {
+            assert!(Revision::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Previews: what a commit or files would change. Only the last of each reference is kept, under the same id.
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// Previews of one repository that are kept. Whoever makes up references must not fill the disk.
+const KEPT_EACH: usize = 200;
+
+/// Where the files of a preview came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreviewSource {
+    /// The server fetched them.
+    Git,
+    /// Whoever asked sent them.
+    Files,
+}
+
+impl PreviewSource {
+    /// The spelling in the database and the API.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            PreviewSource::Git => "git",
+            PreviewSource::Files => "files",
+        }
+    }
+
+    fn from_slug(slug: &str) -> Option<PreviewSource> {
+        [PreviewSource::Git, PreviewSource::Files].into_iter().find(|source| source.slug() == slug)
+    }
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreviewOutcome {
+    /// Nothing would change.
+    Nothing,
+    /// Something would.
+    Changes,
+    /// A problem stops the plan.
+    Problems,
+}
+
+impl PreviewOutcome {
+    /// The spelling in the database and the API.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            PreviewOutcome::Nothing => "nothing",
+            PreviewOutcome::Changes => "changes",
+            PreviewOutcome::Problems => "problems",
+        }
+    }
+
+    fn from_slug(slug: &str) -> Option<PreviewOutcome> {
+        [PreviewOutcome::Nothing, PreviewOutcome::Changes, PreviewOutcome::Problems]
+            .into_iter()
+            .find(|outcome| outcome.slug() == slug)
+    }
+}
+
+/// What a reference of a repository would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// Its id, which stays when the reference moves.
+    pub id: String,
+    /// Its account.
+    pub account_id: String,
+    /// Its repository.
+    pub repository_id: String,
+    /// The branch, reference or commit; for files, what they were called.
+    pub reference: String,
+    /// Where the files came from.
+    pub source: PreviewSource,
+    /// The commit it was read at.
+    pub commit_sha: Option<String>,
+    /// The commit of the last good sync, when it was made.
+    pub base_commit: Option<String>,
+    /// Who asked for it.
+    pub requested_by: Option<String>,
+    /// What was found.
+    pub outcome: PreviewOutcome,
+    /// How many changes there would be.
+    pub changes: usize,
+    /// The plan's document, secrets hidden. Empty in lists.
+    pub document: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// What stands between SELECT and FROM, in the order in which it is read.
+macro_rules! columns {
+    () => {
+        "id, account_id, repository_id, reference, source, commit_sha, base_commit, requested_by, outcome, changes, \
+         created_at"
+    };
+}
+
+fn read(row: &mut Row) -> Result<Preview, StoreError> {
+    Ok(Preview {
+        id: row.text()?,
+        account_id: row.text()?,
+        repository_id: row.text()?,
+        reference: row.text()?,
+        source: row.word(PreviewSource::from_slug)?,
+        commit_sha: row.optional_text()?,
+        base_commit: row.optional_text()?,
+        requested_by: row.optional_text()?,
+        outcome: row.word(PreviewOutcome::from_slug)?,
+        changes: row.count()?,
+        created_at: row.moment()?,
+        document: String::new(),
+    })
+}
+
+impl Reading {
+    /// A preview of an account.
+    pub async fn preview(&mut self, account_id: &str, id: &str) -> Result<Option<Preview>, StoreError> {
+        let sql =
+            concat!("SELECT ", columns!(), ", document FROM previews WHERE id = $1 AND account_id = $2");
+        let mut rows = self.connection.rows(sql, values![id, account_id]).await?;
+        let Some(row) = rows.first_mut() else { return Ok(None) };
+        let preview = read(row)?;
+        Ok(Some(Preview { document: row.text()?, ..preview }))
+    }
+
+    /// The previews of a repository, newest first, without their documents.
+    pub async fn previews(
+        &mut self,
+        account_id: &str,
+        repository_id: &str,
+        limit: usize,
+    ) -> Result<Vec<Preview>, StoreError> {
+        let sql = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM previews WHERE repository_id = $1 AND account_id = $2 \
+             ORDER BY created_at DESC, id DESC LIMIT $3"
+        );
+        let mut rows = self.connection.rows(sql, values![repository_id, account_id, limit]).await?;
+        rows.iter_mut().map(read).collect()
+    }
+}
+
+impl Writing {
+    /// Keeps a preview in place of the last one of the same reference, whose id it takes, and forgets the oldest of a
+    /// repository that has too many. Returns its id.
+    pub async fn preview_put(&mut self, preview: &Preview) -> Result<String, StoreError> {
+        let sql = "INSERT INTO previews (id, account_id, repository_id, reference, source, commit_sha, base_commit, \
+                   requested_by, outcome, changes, document, created_at) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+                   ON CONFLICT (repository_id, source, reference) DO UPDATE SET account_id = excluded.account_id, \
+                   commit_sha = excluded.commit_sha, base_commit = excluded.base_commit, \
+                   requested_by = excluded.requested_by, outcome = excluded.outcome, changes = excluded.changes, \
+                   document = excluded.document, created_at = excluded.created_at RETURNING id";
+        let values = values![
+            &preview.id,
+            &preview.account_id,
+            &preview.repository_id,
+            &preview.reference,
+            preview.source.slug(),
+            &preview.commit_sha,
+            &preview.base_commit,
+            &preview.requested_by,
+            preview.outcome.slug(),
+            preview.changes,
+            &preview.document,
+            preview.created_at,
+        ];
+        let mut rows = self.connection.rows(sql, values).await?;
+        let id = rows.first_mut().map_or_else(|| Ok(preview.id.clone()), Row::text)?;
+        let sql = "DELETE FROM previews WHERE repository_id = $1 AND id IN (SELECT id FROM previews \
+                   WHERE repository_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $2)";
+        self.connection.execute(sql, values![&preview.repository_id, KEPT_EACH]).await?;
+        Ok(id)
+    }
+
+    /// Forgets previews that were made before this. Returns how many.
+    pub async fn previews_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        self.connection.execute("DELETE FROM previews WHERE created_at < $1", values![before]).await
+    }
+}

@@ -1,0 +1,138 @@
+//! One preview: what a commit or files would change. Nothing can be decided here, because nothing was proposed.
+
+use askama::Template;
+use windlass_api::types::PreviewInfo;
+use windlass_core::diff::{self, Action};
+use windlass_core::plan::{Group, Outlook, ReadPlan};
+
+use super::run::{KindDiff, collect};
+use crate::diff::{Comparison, Row};
+use crate::frame::{Frame, Place};
+use crate::words;
+
+/// Groups of changes that are shown before the rest is only counted.
+const GROUPS_SHOWN: usize = 100;
+
+/// Names of a group that are shown before the rest is only counted.
+const NAMES_SHOWN: usize = 8;
+
+/// Problems that are shown before the rest is only counted.
+const PROBLEMS_SHOWN: usize = 100;
+
+/// The page.
+#[derive(Clone, Debug, Template)]
+#[template(path = "preview.html")]
+pub struct Preview {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// The preview. Its plan is read already.
+    pub preview: PreviewInfo,
+    /// Its plan; none if another version of Windlass wrote it.
+    pub plan: Option<ReadPlan>,
+}
+
+/// The same change of one or many resources.
+pub(crate) struct Shown {
+    pub(crate) change: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) names: Vec<String>,
+    pub(crate) more: usize,
+    pub(crate) positions: String,
+    pub(crate) fields: Vec<diff::FieldChange>,
+    pub(crate) comparison: Comparison,
+    pub(crate) outlook: Option<Outlook>,
+    pub(crate) reasons: Vec<String>,
+}
+
+impl Preview {
+    pub(crate) fn kinds(&self, plan: &ReadPlan) -> Vec<KindDiff> {
+        let keys: Vec<_> = plan
+            .steps
+            .iter()
+            .map(|step| {
+                let key = windlass_core::resource::ResourceKey::new(step.kind, step.name.clone());
+                (step.cause.action(), key)
+            })
+            .collect();
+        let document = diff::short_document(keys.iter().map(|(action, key)| (*action, key)));
+        let mut kinds = Vec::new();
+        collect(&document, &mut kinds);
+        kinds
+    }
+
+    /// The changes, and how many more there are.
+    pub(crate) fn groups(&self, plan: &ReadPlan) -> (Vec<Shown>, usize) {
+        let groups = plan.groups();
+        let left: usize = groups.iter().skip(GROUPS_SHOWN).map(|group| group.steps.len()).sum();
+        (groups.iter().take(GROUPS_SHOWN).map(shown).collect(), left + plan.omitted)
+    }
+
+    /// How many problems are not shown.
+    pub(crate) fn problems_left(&self, plan: &ReadPlan) -> usize {
+        plan.problems.len().saturating_sub(PROBLEMS_SHOWN)
+    }
+
+    pub(crate) fn is_of_files(&self) -> bool {
+        self.preview.source == "files"
+    }
+}
+
+fn shown(group: &Group<'_>) -> Shown {
+    let (_, first) = group.steps[0];
+    let payload = first.payload();
+    let foreseen = first.foreseen();
+    let reasons =
+        foreseen.map(|foreseen| foreseen.reasons.iter().chain(&foreseen.blocked_by).cloned().collect());
+    let (change, comparison) = match group.cause.action() {
+        Action::Create => ("create", Comparison::of(None, Some(&payload))),
+        Action::Destroy => ("destroy", Comparison::of(Some(&payload), None)),
+        Action::Update => ("update", Comparison::default()),
+    };
+    Shown {
+        change,
+        kind: group.kind.slug(),
+        names: group.steps.iter().take(NAMES_SHOWN).map(|(_, step)| step.name().to_owned()).collect(),
+        more: group.steps.len().saturating_sub(NAMES_SHOWN),
+        positions: group.positions(),
+        fields: first.fields().into_owned(),
+        comparison,
+        outlook: foreseen.map(|foreseen| foreseen.outlook),
+        reasons: reasons.unwrap_or_default(),
+    }
+}
+
+/// What was found, in words.
+pub(crate) fn outcome(outcome: &str) -> &'static str {
+    match outcome {
+        "nothing" => "Nothing to do",
+        "changes" => "Would change",
+        _ => "Has problems",
+    }
+}
+
+/// Its tone.
+pub(crate) fn outcome_tone(outcome: &str) -> &'static str {
+    match outcome {
+        "nothing" => "good",
+        "changes" => "warn",
+        _ => "bad",
+    }
+}
+
+/// What the policy would do, in words.
+pub(crate) fn outlook(outlook: &Outlook) -> &'static str {
+    match outlook {
+        Outlook::Auto => "Would be applied by itself",
+        Outlook::Approval => "Would need approval",
+        Outlook::Blocked => "Would be blocked",
+    }
+}
+
+/// Its tone.
+pub(crate) fn outlook_tone(outlook: &Outlook) -> &'static str {
+    match outlook {
+        Outlook::Auto => "good",
+        Outlook::Approval => "warn",
+        Outlook::Blocked => "bad",
+    }
+}
