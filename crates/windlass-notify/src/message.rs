@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use windlass_core::resource::AlertSeverity;
 use windlass_core::time::Timestamp;
 
+use crate::clean::line;
+use crate::render::SHORT;
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happening {
@@ -141,7 +144,8 @@ impl Message {
 
     /// What happened in a few words: `sync failed`.
     pub(crate) fn title(&self) -> String {
-        let last = self.kind.rsplit('.').next().unwrap_or(&self.kind).replace('_', " ");
+        let kind = line(&self.kind, SHORT);
+        let last = kind.rsplit('.').next().unwrap_or(&kind).replace('_', " ");
         match self.state {
             State::Firing => last,
             State::Resolved => format!("{last}: over"),

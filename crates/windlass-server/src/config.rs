@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use windlass_core::plan::DEFAULT_CAP;
+use windlass_notify::Plain;
 use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
 use windlass_source::{Insecure, Limits};
 use windlass_store::Address;
@@ -22,6 +23,8 @@ pub struct Config {
     pub public_url: Option<String>,
     /// Whether `http://` and `file://` repositories may be registered.
     pub insecure_git: Insecure,
+    /// Whether notifications may go to this machine itself, and there without TLS.
+    pub insecure_notifications: Plain,
     /// Where credentials are kept.
     pub credentials: Credentials,
     /// How many proposals a run opens at most.
@@ -45,6 +48,8 @@ pub struct Rhythm {
     pub apply: Duration,
     /// Whether live is still what git last said.
     pub drift: Duration,
+    /// Whether something happened that alerts tell, or a notification is due.
+    pub notifications: Duration,
     /// Whether something expired, and what can be forgotten.
     pub housekeeping: Duration,
     /// How long a person has to decide about a proposal.
@@ -57,6 +62,7 @@ impl Default for Rhythm {
             schedule: Duration::from_secs(5),
             apply: Duration::from_secs(10),
             drift: Duration::from_secs(60),
+            notifications: Duration::from_secs(2),
             housekeeping: Duration::from_secs(60),
             proposal_lifetime: Duration::from_secs(72 * 3600),
         }
@@ -73,6 +79,7 @@ impl Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
             public_url: None,
             insecure_git: Insecure::Refused,
+            insecure_notifications: Plain::Refused,
             credentials: Credentials::Nowhere,
             max_proposals: DEFAULT_CAP,
             fetch_limits: Limits::default(),

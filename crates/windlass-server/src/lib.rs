@@ -15,6 +15,7 @@ mod gatekeeper;
 mod grant;
 mod http;
 mod loops;
+mod notify;
 mod offer;
 mod once;
 mod payload;
@@ -27,7 +28,8 @@ mod web;
 mod world;
 
 pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
-pub use crash::{CRASH_POINTS, REQUEST_CRASH_POINTS};
+pub use crash::{CRASH_POINTS, NOTIFY_CRASH_POINTS, REQUEST_CRASH_POINTS};
+pub use windlass_notify::Plain;
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use windlass_core::time::Timestamp;
+use windlass_notify::Sender;
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
@@ -37,6 +38,7 @@ struct Inner {
     troubles: Mutex<BTreeMap<&'static str, String>>,
     holder: String,
     session_key: windlass_core::redacted::Redacted<Vec<u8>>,
+    sender: Sender,
 }
 
 /// Wakes for the loops: something may be there to do.
@@ -48,6 +50,8 @@ pub(crate) struct Nudges {
     pub(crate) apply: Notify,
     /// Live may not be what git said.
     pub(crate) drift: Notify,
+    /// A notification is due.
+    pub(crate) notifications: Notify,
     /// Something could not be saved.
     pub(crate) housekeeping: Notify,
 }
@@ -64,6 +68,7 @@ impl Server {
         config: Config,
         store: Store,
         session_key: windlass_core::redacted::Redacted<Vec<u8>>,
+        sender: Sender,
     ) -> Server {
         let inner = Inner {
             config,
@@ -76,6 +81,7 @@ impl Server {
             troubles: Mutex::default(),
             holder: windlass_store::new_id(),
             session_key,
+            sender,
         };
         Server { inner: Arc::new(inner) }
     }
@@ -90,6 +96,11 @@ impl Server {
 
     pub(crate) fn nudges(&self) -> &Nudges {
         &self.inner.nudges
+    }
+
+    /// What sends notifications.
+    pub(crate) fn sender(&self) -> &Sender {
+        &self.inner.sender
     }
 
     /// Who this process is among replicas.

@@ -9,8 +9,8 @@ use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
-    accounts, audit, auth, credentials, drift, events, guard, health, idempotency, policy, proposals,
-    repositories, resources, runs, tokens, users,
+    accounts, audit, auth, credentials, drift, events, guard, health, idempotency, notifications, policy,
+    proposals, repositories, resources, runs, tokens, users,
 };
 use crate::server::Server;
 use crate::web;
@@ -97,6 +97,9 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::Export => get(resources::export),
         Operation::EventList => get(events::list),
         Operation::EventStream => get(events::stream),
+        Operation::ProviderTest => post(notifications::test),
+        Operation::DeliveryList => get(notifications::list),
+        Operation::DeliveryRetry => post(notifications::retry),
         Operation::AuditList => get(audit::list),
         Operation::AuditVerify => get(audit::verify),
         Operation::Resource(noun, verb) => match verb {

@@ -20,6 +20,9 @@ const KEPT: Duration = Duration::from_secs(90 * DAY.as_secs());
 /// How long those are kept that tell of failures.
 const FAILURES_KEPT: Duration = Duration::from_secs(365 * DAY.as_secs());
 
+/// How long the log of notifications goes back.
+const DELIVERIES_KEPT: Duration = Duration::from_secs(30 * DAY.as_secs());
+
 /// How long a request can be repeated with the same idempotency key.
 const ANSWERS_KEPT: Duration = DAY;
 
@@ -44,6 +47,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.runs_forget(old, very_old).await?;
     writing.proposals_forget(old, very_old).await?;
     writing.events_forget(old, very_old).await?;
+    writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
     writing.commit().await
 }
 
