@@ -52,7 +52,7 @@ record! {
         /// Where it is. Left out where the address itself is a secret: then it is the field `url` of the credential.
         address: Option<ReceiverUrl> = None => "https://hooks.example.com/windlass",
         /// The path of the credential. Chats need its field `url`; webhooks sign with its field `secret`; mail and
-        /// Alertmanager use `username` and `password`, or `token`.
+        /// Alertmanager use `username` and `password`, or `token`, of one whose field `url` names the same receiver.
         credential_path: Option<CredentialPath> = None => "notifications/team-chat",
         /// The channel messages go to, where the provider can choose one. Slack only.
         channel: String = String::new() => "\"#operations\"",

@@ -20,6 +20,12 @@ pub enum SendError {
     /// The address is none.
     #[error("the address in the credential is not an https URL")]
     BadAddress,
+    /// The credential could be anyone's.
+    #[error("the credential does not say where it may be used: give it a field `url` with the address")]
+    Unbound,
+    /// The credential is for somewhere else.
+    #[error("the credential is for another address than the provider's")]
+    Elsewhere,
     /// It would be sent in the clear.
     #[error(
         "the address is not https; only a server started with --allow-insecure-notifications sends in the clear, and only to its own machine"
@@ -104,6 +110,7 @@ impl Target {
             None => fields.get("url").map(|url| url.expose().trim()).ok_or(SendError::NoAddress)?,
         };
         let url = Url::parse(text).map_err(|_| SendError::BadAddress)?;
+        check_binding(provider.provider_type, &url, fields)?;
         let login = match (fields.get("username"), fields.get("password")) {
             (Some(user), Some(password)) => Some((user.clone(), password.clone())),
             _ => None,
@@ -133,9 +140,6 @@ impl Target {
 
     /// What no reason may repeat.
     pub(super) fn secrets(&self) -> Vec<&str> {
-        let login = |login: &'_ Option<(Redacted<String>, Redacted<String>)>| {
-            login.as_ref().map(|(_, password)| password.expose().len()).unwrap_or(0)
-        };
         let mut secrets = Vec::new();
         match self {
             Target::Http(web) => {
@@ -146,9 +150,7 @@ impl Target {
                 }
                 secrets.extend(web.signing_key.iter().map(|key| key.expose().as_str()));
                 secrets.extend(web.token.iter().map(|token| token.expose().as_str()));
-                if login(&web.login) > 0 {
-                    secrets.extend(web.login.iter().map(|(_, password)| password.expose().as_str()));
-                }
+                secrets.extend(web.login.iter().map(|(_, password)| password.expose().as_str()));
             }
             Target::Mail(post) => {
                 secrets.extend(post.login.iter().map(|(_, password)| password.expose().as_str()));
@@ -156,6 +158,23 @@ impl Target {
         }
         secrets
     }
+}
+
+/// What is told to the receiver is told only to the one the credential names: else whoever may name a credential's path
+/// could have it sent to themselves. A key to sign with is told to nobody.
+fn check_binding(provider_type: ProviderType, url: &Url, fields: &Fields) -> Result<(), SendError> {
+    let told: &[&str] = match provider_type {
+        ProviderType::Slack | ProviderType::Discord | ProviderType::Teams => &[],
+        ProviderType::Webhook => &["token"],
+        ProviderType::Alertmanager | ProviderType::Email => &["token", "username", "password"],
+    };
+    if !told.iter().any(|name| fields.contains_key(*name)) {
+        return Ok(());
+    }
+    let bound = fields.get("url").ok_or(SendError::Unbound)?;
+    let bound = Url::parse(bound.expose().trim()).map_err(|_| SendError::BadAddress)?;
+    let place = |url: &Url| (url.scheme().to_owned(), url.host().map(|host| host.to_owned()), url.port());
+    if place(&bound) == place(url) { Ok(()) } else { Err(SendError::Elsewhere) }
 }
 
 /// Where Alertmanager takes alerts: below whatever it is served at.
@@ -193,6 +212,25 @@ mod tests {
         let target = Target::of(&chat, &fields(&[("url", "https://h.example/s/hunter2")])).unwrap();
         assert!(target.secrets().contains(&"/s/hunter2"));
         assert!(!format!("{:?}", fields(&[("url", "hunter2")])).contains("hunter2"));
+    }
+
+    #[test]
+    fn a_credential_is_told_only_to_the_receiver_it_names() {
+        let refusal = |json: &str, pairs: &[(&str, &str)]| Target::of(&provider(json), &fields(pairs)).err();
+        let hook = r#"{"type": "webhook", "address": "https://evil.example/x", "credential_path": "git"}"#;
+        let mail = r#"{"type": "email", "address": "smtps://evil.example", "credential_path": "git",
+            "from": "a@b.c", "to": ["d@e.f"]}"#;
+        let login = [("username", "u"), ("password", "p")];
+        assert_eq!(refusal(hook, &[("token", "t")]), Some(SendError::Unbound));
+        assert_eq!(refusal(mail, &login), Some(SendError::Unbound));
+        let good = ("url", "https://good.example/x");
+        assert_eq!(refusal(hook, &[("token", "t"), good]), Some(SendError::Elsewhere));
+        assert_eq!(
+            refusal(hook, &[("token", "t"), ("url", "https://evil.example:444/x")]),
+            Some(SendError::Elsewhere)
+        );
+        assert_eq!(refusal(hook, &[("token", "t"), ("url", "https://evil.example/y")]), None);
+        assert_eq!(refusal(hook, &[("secret", "s")]), None, "a key to sign with is not told");
     }
 
     #[test]

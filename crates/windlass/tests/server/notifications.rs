@@ -5,12 +5,14 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_api::endpoint::Operation;
 use windlass_api::noun::Noun;
 use windlass_api::types::{DeliveryEnvelope, DeliveryInfo, DeliveryList, ProviderTest};
+use windlass_core::time::Timestamp;
 use windlass_store::{Address, Delivery, DeliveryState, Store, new_id};
 use windlass_testkit::servers::MailServer;
 
@@ -44,7 +46,8 @@ impl Place {
             place.put(chat, &json!({"url": place.receiver.url(&format!("/{chat}/{HOOK}"))}));
         }
         place.put("webhook", &json!({"secret": KEY}));
-        place.put("alertmanager", &json!({"token": TOKEN}));
+        place.put("alertmanager", &json!({"token": TOKEN, "url": place.receiver.url("/prometheus")}));
+        place.put("git", &json!({"token": TOKEN}));
         place
     }
 
@@ -196,8 +199,8 @@ fn what_fails_is_sent_again_under_the_same_id_as_soon_as_the_receiver_asks() {
     assert!(tries.iter().all(|it| it.delivery() == tries[0].delivery()));
     let sent = settled(api, tries[0].delivery(), "sent");
     assert_eq!((sent.attempts, sent.last_error, sent.next_at), (3, None, None));
-    let (status, code) = refused(api.send::<Value>(api.call(Operation::DeliveryRetry, &[&sent.id])));
-    assert_eq!((status, code.as_str()), (409, "delivered"));
+    let (status, said) = refused(api.send::<Value>(api.call(Operation::DeliveryRetry, &[&sent.id])));
+    assert_eq!((status, said.as_str()), (409, "the notification has arrived"));
 }
 
 #[test]
@@ -280,7 +283,8 @@ fn a_digest_tells_how_much_was_not_told_by_itself() {
     let account =
         server.api.send::<windlass_api::types::Me>(server.api.call(Operation::Me, &[])).unwrap().account_id;
     server.stop();
-    let long_ago = windlass_core::time::Timestamp::from_millis(1_700_000_000_000);
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let an_hour_ago = Timestamp::from_millis(0).after(since_1970 - Duration::from_secs(3600));
     let suppressed = |seq| Delivery {
         id: new_id(),
         account_id: account.clone(),
@@ -293,10 +297,10 @@ fn a_digest_tells_how_much_was_not_told_by_itself() {
         state: DeliveryState::Suppressed,
         attempts: 0,
         repeats: 0,
-        next_at: long_ago,
+        next_at: an_hour_ago,
         last_error: None,
-        since: long_ago,
-        created_at: long_ago,
+        since: an_hour_ago,
+        created_at: an_hour_ago,
         finished_at: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -350,6 +354,8 @@ fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
     provider(api, "lost", json!({"type": "slack", "credential_path": "absent"}));
     provider(api, "cloud", json!({"type": "webhook", "address": "https://169.254.169.254/latest"}));
     provider(api, "clear", json!({"type": "webhook", "address": "http://192.0.2.1/x"}));
+    let thief = place.receiver.url("/thief");
+    provider(api, "thief", json!({"type": "webhook", "address": thief, "credential_path": "git"}));
     let test = |name: &str| api.send::<ProviderTest>(api.call(Operation::ProviderTest, &[name])).unwrap();
     let good = test("hook");
     assert!(good.ok, "{good:?}");
@@ -362,11 +368,13 @@ fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
         ("lost", "there is no credential absent"),
         ("cloud", "169.254.169.254 is a link-local address"),
         ("clear", "the address is not https"),
+        ("thief", "the credential does not say where it may be used"),
     ] {
         let bad = test(name);
         assert!(!bad.ok && bad.message.contains(words), "{name}: {bad:?}");
     }
-    assert_eq!(deliveries(api).iter().filter(|it| it.state == "failed").count(), 4);
+    assert_eq!(deliveries(api).iter().filter(|it| it.state == "failed").count(), 5);
+    assert_eq!(place.receiver.rest().len(), 1, "the redirect alone");
     let server_without = {
         server.stop();
         place.installation.serve(&["--credentials-dir", &place.credentials.path().display().to_string()])
