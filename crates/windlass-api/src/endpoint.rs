@@ -186,6 +186,12 @@ const LIST_AUDIT: &[(&str, &str)] = &[
     ("cursor", "The previous page's `meta.next_cursor`."),
     ("target", "What was done to this: `kind/name`."),
 ];
+const LIST_DELIVERIES: &[(&str, &str)] = &[
+    ("limit", "How many, 1 to 500; default 50."),
+    ("cursor", "The previous page's `meta.next_cursor`."),
+    ("provider", "Through this provider."),
+    ("state", "Only `pending`, `sent`, `failed` or `suppressed`."),
+];
 const EXPORT: &[(&str, &str)] = &[
     ("repository", "Only what this repository owns, by id or name."),
     ("form", "`list` (default) or `map`."),
@@ -301,6 +307,12 @@ endpoints! {
     EventList Get "/api/v1/system/fleet_events" Needs(GitopsRead), LIST_EVENTS, (-) -> (t::EventList): "What happened.";
     EventStream Get "/api/v1/system/fleet_events/stream" Needs(GitopsRead), FOLLOW_EVENTS, (-) -> (-):
         "What happens, as server-sent events.";
+    ProviderTest Post "/api/v1/system/notification_providers/{id}/test" Needs(GitopsWrite), NONE,
+        (-) -> (t::ProviderTest): "Sends a test message through a provider now, and tells what came of it.";
+    DeliveryList Get "/api/v1/system/notification_deliveries" Needs(GitopsRead), LIST_DELIVERIES,
+        (-) -> (t::DeliveryList): "Notifications and what became of them, newest first.";
+    DeliveryRetry Post "/api/v1/system/notification_deliveries/{id}/retry" Needs(GitopsWrite), NONE,
+        (-) -> (t::DeliveryEnvelope): "Tries a notification again that has not arrived.";
     AuditList Get "/api/v1/system/audit" Needs(GitopsRead), LIST_AUDIT, (-) -> (t::AuditList): "The audit log, newest first.";
     AuditVerify Get "/api/v1/system/audit/verify" Needs(GitopsRead), NONE, (-) -> (t::AuditVerdict):
         "Checks every entry of the audit log against its hash.";

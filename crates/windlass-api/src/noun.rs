@@ -62,6 +62,11 @@ nouns! {
     ClusterGroup ClusterGroup "cluster_groups" "cluster_group" "cluster_groups",
     /// Bundles.
     Bundle Bundle "bundles" "bundle" "bundles",
+    /// Notification providers.
+    NotificationProvider NotificationProvider
+        "notification_providers" "notification_provider" "notification_providers",
+    /// Alerts.
+    Alert Alert "alerts" "alert" "alerts",
 }
 
 impl Noun {

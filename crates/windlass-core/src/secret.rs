@@ -91,19 +91,58 @@ pub fn suspected_finding(span: Range<usize>, key: &str) -> Finding {
         .help("if it is one, keep it in Vault and write a reference such as `vault:path#field`")
 }
 
-/// A text from a file without the secrets it is known to hold: private keys and the credentials of URLs.
+/// A text from a file without the secrets it is known to hold: private keys, the credentials of URLs, and addresses that
+/// are secrets themselves.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
     if is_private_key(text) {
         return Cow::Borrowed(HIDDEN);
     }
     let mut shown = String::new();
     let mut rest = text;
-    while let Some(credentials) = url_credentials(rest) {
+    while let Some(credentials) = secret_of_url(rest) {
         shown.push_str(&rest[..credentials.start]);
         shown.push_str(HIDDEN);
         rest = &rest[credentials.end..];
     }
     if shown.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(shown + rest) }
+}
+
+/// Where the first URL of a text holds something secret.
+fn secret_of_url(text: &str) -> Option<Range<usize>> {
+    let (credentials, hook) = (url_credentials(text), hook_secret(text));
+    match (credentials, hook) {
+        (Some(one), Some(other)) => Some(if one.start <= other.start { one } else { other }),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Addresses of which what follows lets anyone send.
+const HOOKS: &[&str] = &[
+    "hooks.slack.com/",
+    "hooks.slack-gov.com/",
+    "discord.com/api/webhooks/",
+    "discordapp.com/api/webhooks/",
+    ".webhook.office.com/",
+    ".logic.azure.com/",
+    ".logic.azure.com:443/",
+    ".api.powerplatform.com/",
+    ".api.powerplatform.com:443/",
+];
+
+/// Where the first address of a text is itself a secret: what follows the host of a chat's incoming webhook.
+fn hook_secret(text: &str) -> Option<Range<usize>> {
+    let (start, mark) = HOOKS
+        .iter()
+        .filter_map(|hook| text.find(hook).map(|found| (found, *hook)))
+        .min_by_key(|found| found.0)?;
+    let start = start + mark.len();
+    let end = text[start..].find([' ', '\t', '\n', '"', '\'', '`', '>', '|', ')', ',', '}']);
+    let end = end.map_or(text.len(), |length| start + length);
+    if start < end {
+        Some(start..end)
+    } else {
+        hook_secret(&text[end..]).map(|found| found.start + end..found.end + end)
+    }
 }
 
 /// Where the first URL of a text holds a user and password: between `://` and the last `@` of the same word.
@@ -221,7 +260,7 @@ fn mask_line(line: &str) -> String {
 
 fn mask_credentials(line: &mut String) {
     let mut done = 0;
-    while let Some(found) = url_credentials(&line[done..]) {
+    while let Some(found) = secret_of_url(&line[done..]) {
         let found = done + found.start..done + found.end;
         done = found.end;
         let hidden = stars(&line[found.clone()]);
@@ -336,5 +375,11 @@ mod tests {
         assert_eq!(without_secrets("-----BEGIN PRIVATE KEY-----\nabc"), HIDDEN);
         assert_eq!(without_secrets("see http://me:pw@x.y and x@y"), "see http://(hidden)@x.y and x@y");
         assert_eq!(without_secrets("https://x.y/@z"), "https://x.y/@z");
+        let hook = "posting to https://hooks.slack.com/services/T0/B0/abc failed";
+        assert_eq!(without_secrets(hook), "posting to https://hooks.slack.com/(hidden) failed");
+        let two = "https://a:b@x.y https://discord.com/api/webhooks/1/z hooks.slack.com/";
+        let hidden = "https://(hidden)@x.y https://discord.com/api/webhooks/(hidden) hooks.slack.com/";
+        assert_eq!(without_secrets(two), hidden);
+        assert_eq!(mask_line("url: https://hooks.slack.com/x/y"), "url: https://hooks.slack.com/***");
     }
 }

@@ -51,6 +51,12 @@ impl Timestamp {
     }
 }
 
+/// Reads a date as HTTP writes it: `Mon, 16 Nov 2026 07:00:00 GMT`.
+pub fn parse_http_date(text: &str) -> Option<Timestamp> {
+    let moment = jiff::fmt::rfc2822::parse(text.trim()).ok()?;
+    Some(Timestamp::from_millis(moment.timestamp().as_millisecond()))
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.3}", self.to_calendar())
@@ -81,6 +87,8 @@ mod tests {
         assert_eq!(moment.to_string(), "2025-11-16T00:00:00.123Z");
         assert_eq!(Timestamp::parse(&moment.to_string()), Some(moment));
         assert_eq!(Timestamp::parse("yesterday"), None);
+        let date = parse_http_date("Sun, 16 Nov 2025 00:00:00 GMT");
+        assert_eq!(date, Timestamp::parse("2025-11-16T00:00:00Z"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use windlass_core::plan::DEFAULT_CAP;
+use windlass_notify::Plain;
 use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
 use windlass_source::{Insecure, Limits};
 use windlass_store::Address;
@@ -24,6 +25,8 @@ pub struct Config {
     pub mcp_hosts: Vec<String>,
     /// Whether `http://` and `file://` repositories may be registered.
     pub insecure_git: Insecure,
+    /// Whether notifications may go to this machine itself, and there without TLS.
+    pub insecure_notifications: Plain,
     /// Where credentials are kept.
     pub credentials: Credentials,
     /// How many proposals a run opens at most.
@@ -47,6 +50,8 @@ pub struct Rhythm {
     pub apply: Duration,
     /// Whether live is still what git last said.
     pub drift: Duration,
+    /// Whether something happened that alerts tell, or a notification is due.
+    pub notifications: Duration,
     /// Whether something expired, and what can be forgotten.
     pub housekeeping: Duration,
     /// How long a person has to decide about a proposal.
@@ -59,6 +64,7 @@ impl Default for Rhythm {
             schedule: Duration::from_secs(5),
             apply: Duration::from_secs(10),
             drift: Duration::from_secs(60),
+            notifications: Duration::from_secs(2),
             housekeeping: Duration::from_secs(60),
             proposal_lifetime: Duration::from_secs(72 * 3600),
         }
@@ -76,6 +82,7 @@ impl Config {
             public_url: None,
             mcp_hosts: Vec::new(),
             insecure_git: Insecure::Refused,
+            insecure_notifications: Plain::Refused,
             credentials: Credentials::Nowhere,
             max_proposals: DEFAULT_CAP,
             fetch_limits: Limits::default(),

@@ -22,10 +22,14 @@ pub const CRASH_POINTS: &[&str] = &[
 /// Every place in a request that carries an idempotency key.
 pub const REQUEST_CRASH_POINTS: &[&str] = &["request.before_commit", "request.done"];
 
+/// Every place in sending a notification.
+pub const NOTIFY_CRASH_POINTS: &[&str] = &["notify.sent"];
+
 /// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.written`.
 #[cfg(debug_assertions)]
 pub(crate) fn crash_point(name: &'static str) {
-    let is_known = CRASH_POINTS.contains(&name) || REQUEST_CRASH_POINTS.contains(&name);
+    let tables = [CRASH_POINTS, REQUEST_CRASH_POINTS, NOTIFY_CRASH_POINTS];
+    let is_known = tables.iter().any(|table| table.contains(&name));
     debug_assert!(is_known, "{name} is not in the table");
     if std::env::var("WINDLASS_CRASH_AT").is_ok_and(|wanted| wanted == name) {
         tracing::warn!(point = name, "dying as asked");

@@ -16,6 +16,7 @@ mod grant;
 mod http;
 mod loops;
 mod mcp;
+mod notify;
 mod offer;
 mod once;
 mod payload;
@@ -30,7 +31,8 @@ mod webhook;
 mod world;
 
 pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
-pub use crash::{CRASH_POINTS, REQUEST_CRASH_POINTS};
+pub use crash::{CRASH_POINTS, NOTIFY_CRASH_POINTS, REQUEST_CRASH_POINTS};
+pub use windlass_notify::Plain;
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;
 

@@ -61,6 +61,11 @@ pub(crate) async fn open_proposals(
         }
         opened.push(proposal);
     }
+    let waiting: Vec<&Proposal> =
+        opened.iter().filter(|proposal| proposal.status == Status::PendingApproval).collect();
+    if !waiting.is_empty() {
+        writing.event(tell::approval_requested(offer.run, &waiting, offer.now));
+    }
     writing.proposals_add(&opened).await
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use windlass_core::time::Timestamp;
+use windlass_notify::Sender;
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
@@ -40,6 +41,7 @@ struct Inner {
     preview_turns: preview::Turns,
     session_key: windlass_core::redacted::Redacted<Vec<u8>>,
     allowances: Allowances,
+    sender: Sender,
 }
 
 /// Wakes for the loops: something may be there to do.
@@ -51,6 +53,8 @@ pub(crate) struct Nudges {
     pub(crate) apply: Notify,
     /// Live may not be what git said.
     pub(crate) drift: Notify,
+    /// A notification is due.
+    pub(crate) notifications: Notify,
     /// Something could not be saved.
     pub(crate) housekeeping: Notify,
 }
@@ -67,6 +71,7 @@ impl Server {
         config: Config,
         store: Store,
         session_key: windlass_core::redacted::Redacted<Vec<u8>>,
+        sender: Sender,
     ) -> Server {
         let inner = Inner {
             config,
@@ -81,6 +86,7 @@ impl Server {
             preview_turns: preview::Turns::default(),
             session_key,
             allowances: Allowances::default(),
+            sender,
         };
         Server { inner: Arc::new(inner) }
     }
@@ -95,6 +101,11 @@ impl Server {
 
     pub(crate) fn nudges(&self) -> &Nudges {
         &self.inner.nudges
+    }
+
+    /// What sends notifications.
+    pub(crate) fn sender(&self) -> &Sender {
+        &self.inner.sender
     }
 
     /// Who this process is among replicas.

@@ -45,6 +45,9 @@ pub enum StartError {
     /// The database cannot be used.
     #[error("cannot use the database: {0}")]
     Store(#[from] StoreError),
+    /// Notifications could not be sent.
+    #[error("cannot send notifications: {0}")]
+    Notifications(#[from] windlass_notify::SendError),
     /// No password could be made.
     #[error("cannot make a password for the first administrator")]
     Password,
@@ -91,7 +94,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let address =
         listener.local_addr().map_err(|source| StartError::Listen { address: config.listen, source })?;
     http::gather_numbers();
-    let server = Server::new(config, store, session_key);
+    let sender = windlass_notify::Sender::new(config.insecure_notifications)?;
+    let server = Server::new(config, store, session_key, sender);
     let loops = loops::start(&server);
     let mut stopping = server.watch_stopping();
     let service = http::router(&server).into_make_service_with_connect_info::<SocketAddr>();

@@ -381,3 +381,39 @@ CREATE TABLE previews (
 );
 CREATE INDEX previews_by_repository ON previews (repository_id, created_at, id);
 CREATE INDEX previews_by_time ON previews (created_at);
+
+-- Up to which event an account's alerts were looked at. No row while there are no alerts.
+CREATE TABLE notification_cursors (
+    account_id TEXT NOT NULL PRIMARY KEY REFERENCES accounts (id),
+    seq BIGINT NOT NULL
+);
+
+-- Notifications on their way, and those that arrived or did not. `since` is when trying began, `repeats` how often the
+-- same was left out afterwards, `digest_id` the delivery that told of one that was suppressed.
+CREATE TABLE deliveries (
+    id TEXT NOT NULL PRIMARY KEY,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    alert TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    event_seq BIGINT,
+    event_kind TEXT NOT NULL,
+    group_key TEXT NOT NULL,
+    message TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempts BIGINT NOT NULL,
+    repeats BIGINT NOT NULL,
+    next_at BIGINT NOT NULL,
+    last_error TEXT,
+    digest_id TEXT,
+    since BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    finished_at BIGINT
+);
+-- An event is told once by each alert through each provider, however often it is looked at.
+CREATE UNIQUE INDEX deliveries_once ON deliveries (account_id, alert, provider, event_seq);
+CREATE INDEX deliveries_by_account ON deliveries (account_id, id);
+CREATE INDEX deliveries_by_provider ON deliveries (account_id, provider, id);
+CREATE INDEX deliveries_by_group ON deliveries (account_id, group_key, created_at);
+CREATE INDEX deliveries_pending ON deliveries (next_at) WHERE state = 'pending';
+CREATE INDEX deliveries_untold ON deliveries (account_id, provider) WHERE state = 'suppressed' AND digest_id IS NULL;
+CREATE INDEX deliveries_by_time ON deliveries (created_at);

@@ -126,7 +126,7 @@ impl Writing {
     }
 
     /// Forgets deliveries older than a moment.
-    pub async fn deliveries_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+    pub async fn webhook_deliveries_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
         self.connection.execute("DELETE FROM webhook_deliveries WHERE at < $1", values![before]).await
     }
 

@@ -16,8 +16,8 @@ use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Address, EventFilter, EventOrder, Moved, Placed, PlanPlace, Proposal, ProposalFilter, ResourceFilter,
-    Run, Severity, Store,
+    Address, DeliveryFilter, DeliveryState, EventFilter, EventOrder, Moved, Placed, PlanPlace, Proposal,
+    ProposalFilter, ResourceFilter, Run, Severity, Store, Tried,
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
@@ -35,12 +35,14 @@ const LARGE: [&str; 14] = [
     "old",
     "events",
     "audit",
+    "deliveries",
     "previews",
     "webhook_deliveries",
 ];
 
 /// Indexes that hold only what is under way, and may be read from end to end.
-const SMALL: [&str; 3] = ["proposals_to_apply", "proposals_blocked", "sync_runs_unfinished"];
+const SMALL: [&str; 4] =
+    ["proposals_to_apply", "proposals_blocked", "sync_runs_unfinished", "deliveries_untold"];
 
 static HEARD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
@@ -172,6 +174,16 @@ async fn list(store: &Store) {
     for repository in [None, Some("r")] {
         reading.runs("a", repository, Some("x"), 50).await.unwrap();
     }
+    let all = DeliveryFilter::default;
+    for filter in [
+        all(),
+        DeliveryFilter { provider: text("p"), ..all() },
+        DeliveryFilter { state: Some(DeliveryState::Failed), ..all() },
+    ] {
+        for before in [None, Some("x")] {
+            reading.deliveries("a", &filter, before, 50).await.unwrap();
+        }
+    }
     for target in [None, Some(("node", "edge"))] {
         reading.audit("a", target, 9, 50).await.unwrap();
     }
@@ -222,6 +234,13 @@ async fn look_up(store: &Store) {
     reading.audit_verify("a").await.unwrap();
     reading.repository_of_webhook("acme:fleet").await.unwrap();
     reading.webhook("r").await.unwrap();
+    reading.accounts_behind().await.unwrap();
+    reading.event_before("a", now()).await.unwrap();
+    reading.deliveries_of_groups("a", &["x", "y"], now()).await.unwrap();
+    reading.deliveries_counted("a", now()).await.unwrap();
+    reading.deliveries_untold().await.unwrap();
+    reading.deliveries_due(now(), 50).await.unwrap();
+    reading.delivery("a", "x").await.unwrap();
 }
 
 async fn write(store: &Store) {
@@ -252,9 +271,15 @@ async fn write(store: &Store) {
     writing.run_begin("x", now()).await.unwrap();
     writing.run_finish(&Run::queued("a", "r", "fleet", now())).await.unwrap();
     writing.events_forget(now(), now()).await.unwrap();
-    writing.deliveries_forget(now()).await.unwrap();
+    writing.webhook_deliveries_forget(now()).await.unwrap();
     writing.repository_hasten("r", now()).await.unwrap();
     writing.previews_forget(now()).await.unwrap();
+    let tried = Tried { state: DeliveryState::Sent, next_at: now(), error: None, at: now() };
+    writing.delivery_tried("x", &tried).await.unwrap();
+    writing.delivery_repeated("x", 1).await.unwrap();
+    writing.delivery_retry("a", "x", now()).await.unwrap();
+    writing.deliveries_digested("a", "p", "x").await.unwrap();
+    writing.deliveries_forget(now()).await.unwrap();
     writing.repository_remove("r").await.unwrap();
     writing.commit().await.unwrap();
     store.lease_take("sync", "me", now(), Duration::from_secs(1)).await.unwrap();

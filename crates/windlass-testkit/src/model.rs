@@ -98,6 +98,7 @@ impl Model {
         model.networks(&nodes, &mut choices);
         model.federation(&mut choices);
         model.kubernetes(&mut choices);
+        model.notifications(&mut choices);
         model
     }
 
@@ -243,6 +244,28 @@ impl Model {
             entries.push((name.clone(), spec));
         }
         self.add(&["bundles"], "name", entries);
+    }
+
+    fn notifications(&mut self, choices: &mut Choices<'_>) {
+        let providers = choices.names("provider", 2);
+        let speaking = |name: &String| {
+            let spec = match name.ends_with('0') {
+                true => json!({ "type": "slack", "credential_path": "chat", "channel": "#ops" }),
+                false => json!({ "type": "webhook", "address": "https://hooks.example.com/x" }),
+            };
+            (name.clone(), spec)
+        };
+        self.add(&["notification_providers"], "name", providers.iter().map(speaking).collect());
+        let mut entries = Vec::new();
+        for name in choices.names("alert", 2) {
+            let Some(provider) = choices.one(&providers) else { continue };
+            let mut spec = json!({ "providers": [provider], "events": ["gitops.*"] });
+            if choices.flip() {
+                spec["resources"] = json!([{ "kind": choices.word(["node", "peer"]), "name": "edge-*" }]);
+            }
+            entries.push((name, spec));
+        }
+        self.add(&["alerts"], "name", entries);
     }
 
     /// The fleet as files: `spread` says for each section which of four files it goes to and in which form, and in

@@ -156,6 +156,12 @@ pages! {
     Policy Get "/app/settings/policy" As(O::PolicyShow);
     /// Replaces it.
     SavePolicy Post "/app/settings/policy" As(O::PolicyReplace);
+    /// Where notifications go, and the log of them.
+    Notifications Get "/app/settings/notifications" As(O::DeliveryList);
+    /// Sends a test message.
+    NotificationTest Post "/app/settings/notifications/{id}/test" As(O::ProviderTest);
+    /// Sends one again that has not arrived.
+    NotificationRetry Post "/app/settings/notifications/deliveries/{id}/retry" As(O::DeliveryRetry);
     /// What is live, of every kind.
     Resources Get "/app/resources" As(O::ResourceList);
     /// What is live, of one kind.

@@ -179,7 +179,7 @@ pub(crate) fn kind(slug: &str) -> String {
 /// The colour a state is told in.
 pub(crate) fn tone(slug: &str) -> &'static str {
     match slug {
-        "applied" | "applied_manually" | "success" | "ok" | "granted" | "passed" | "done" => "good",
+        "applied" | "applied_manually" | "success" | "ok" | "granted" | "passed" | "done" | "sent" => "good",
         "pending_approval" | "diff_ready" | "partial" | "needed" | "pending" => "warn",
         "failed" | "rejected" | "refused" | "expired" => "bad",
         "approved" | "applying" | "in_progress" | "syncing" => "busy",
@@ -223,6 +223,7 @@ pub(crate) fn kind_icon(kind: &str) -> &'static str {
         "network" | "peer" | "virtual_ip" | "federation_peer" => "network",
         "cluster" | "cluster_group" => "cluster",
         "bundle" => "bundle",
+        "notification_provider" | "alert" => "events",
         _ => "dot",
     }
 }

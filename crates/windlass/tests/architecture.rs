@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-api", &["windlass-core"]),
     ("windlass-secrets", &["windlass-core"]),
     ("windlass-forge", &["windlass-core"]),
+    ("windlass-notify", &["windlass-core"]),
     ("windlass-store", &["windlass-core"]),
     (
         "windlass-server",
@@ -25,6 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "windlass-core",
             "windlass-forge",
             "windlass-mcp",
+            "windlass-notify",
             "windlass-secrets",
             "windlass-source",
             "windlass-store",

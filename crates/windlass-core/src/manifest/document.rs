@@ -5,8 +5,9 @@ use super::section::{Section, SectionItem, decode_named};
 use crate::code::Code;
 use crate::diagnostic::Finding;
 use crate::resource::{
-    AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec, Home,
-    Kind, ModuleSpec, NetworkSpec, NodeSpec, PeerSpec, TemplateSpec, VirtualIpSpec,
+    AlertSpec, AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec,
+    Home, Kind, ModuleSpec, NetworkSpec, NodeSpec, NotificationProviderSpec, PeerSpec, TemplateSpec,
+    VirtualIpSpec,
 };
 use crate::shape::{Beside, Canonical, Decoder, Description, Record, Settings, Shape, Unknown, record};
 use crate::value::{Hostname, Name, quoted};
@@ -45,6 +46,12 @@ record! {
         /// Kubernetes content and where it goes.
         bundles: Section<BundleSpec> = Section::default() =>
             "[{name: cert-manager, path: applications/cert-manager, targets: [{cluster_group: prod}]}]",
+        /// Where notifications can be sent.
+        notification_providers: Section<NotificationProviderSpec> = Section::default() =>
+            "[{name: team-chat, type: slack, credential_path: notifications/team-chat}]",
+        /// Which events are told through which providers.
+        alerts: Section<AlertSpec> = Section::default() =>
+            "[{name: approvals, providers: [team-chat], events: [gitops.approval_requested]}]",
     }
 }
 
@@ -165,6 +172,8 @@ section_items! {
     ClusterSpec: Name of Cluster,
     ClusterGroupSpec: Name of ClusterGroup,
     BundleSpec: Name of Bundle,
+    NotificationProviderSpec: Name of NotificationProvider,
+    AlertSpec: Name of Alert,
 }
 
 impl SectionItem for NetworkEntry {

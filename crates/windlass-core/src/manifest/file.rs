@@ -184,6 +184,8 @@ fn take(file: FleetFile, manifest: &mut FileManifest) {
     take_section(Kind::Cluster, file.clusters, manifest);
     take_section(Kind::ClusterGroup, file.cluster_groups, manifest);
     take_section(Kind::Bundle, file.bundles, manifest);
+    take_section(Kind::NotificationProvider, file.notification_providers, manifest);
+    take_section(Kind::Alert, file.alerts, manifest);
     manifest.provider_configs = file
         .provider_configs
         .entries

@@ -29,6 +29,8 @@ impl Home {
             Kind::Cluster => Home::at(&["clusters"]),
             Kind::ClusterGroup => Home::at(&["cluster_groups"]),
             Kind::Bundle => Home::at(&["bundles"]),
+            Kind::NotificationProvider => Home::at(&["notification_providers"]),
+            Kind::Alert => Home::at(&["alerts"]),
         }
     }
 

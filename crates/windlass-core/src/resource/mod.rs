@@ -12,6 +12,7 @@ mod map;
 mod module;
 mod network;
 mod node;
+mod notification;
 mod read;
 mod template;
 
@@ -32,6 +33,7 @@ pub use map::ResourceMap;
 pub use module::{HostFile, HostService, HostSpec, ModuleSpec, ServiceState, Variety};
 pub use network::{NetworkSpec, PeerSpec, RoutingMode, VirtualIpSpec};
 pub use node::{LifecycleClass, NodeSpec};
+pub use notification::{AlertResource, AlertSeverity, AlertSpec, NotificationProviderSpec, ProviderType};
 pub use read::ReadSpec;
 pub use template::TemplateSpec;
 
@@ -208,6 +210,10 @@ kinds! {
     ClusterGroup(ClusterGroupSpec) "cluster_group" "cluster_groups",
     /// Kubernetes content and where it goes.
     Bundle(BundleSpec) "bundle" "bundles",
+    /// Somewhere messages can be sent to.
+    NotificationProvider(NotificationProviderSpec) "notification_provider" "notification_providers",
+    /// Which events are told through which providers.
+    Alert(AlertSpec) "alert" "alerts",
 }
 
 impl Kind {

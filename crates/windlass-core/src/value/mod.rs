@@ -8,16 +8,20 @@ mod label;
 mod name;
 mod net;
 mod path;
+mod reach;
 mod share;
 mod version;
+mod wildcard;
 
 pub use duration::Timeout;
 pub use label::{LabelKey, LabelValue, Labels};
 pub use name::{Hostname, Name, Namespace, VariableName};
 pub use net::{Address, Cidr, Endpoint, HttpsUrl, KeyFingerprint};
 pub use path::{AbsolutePath, FileMode, RepositoryPath, SettingName, UnitName};
+pub use reach::{CredentialPath, MailAddress, ReceiverUrl};
 pub use share::Share;
 pub use version::{Lifecycle, ModulePin, Selector, Version};
+pub use wildcard::Wildcard;
 
 /// Declares a text newtype with a check.
 macro_rules! checked_text {

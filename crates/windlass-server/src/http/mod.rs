@@ -11,6 +11,7 @@ pub(crate) mod events;
 pub(crate) mod guard;
 mod health;
 mod idempotency;
+pub(crate) mod notifications;
 pub(crate) mod page;
 pub(crate) mod policy;
 pub(crate) mod previews;

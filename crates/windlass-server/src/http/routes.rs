@@ -9,8 +9,8 @@ use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
-    accounts, audit, auth, credentials, drift, events, guard, health, idempotency, policy, previews,
-    proposals, repositories, resources, runs, tokens, users, webhooks,
+    accounts, audit, auth, credentials, drift, events, guard, health, idempotency, notifications, policy,
+    previews, proposals, repositories, resources, runs, tokens, users, webhooks,
 };
 use crate::mcp;
 use crate::server::Server;
@@ -107,6 +107,9 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::Export => get(resources::export),
         Operation::EventList => get(events::list),
         Operation::EventStream => get(events::stream),
+        Operation::ProviderTest => post(notifications::test),
+        Operation::DeliveryList => get(notifications::list),
+        Operation::DeliveryRetry => post(notifications::retry),
         Operation::AuditList => get(audit::list),
         Operation::AuditVerify => get(audit::verify),
         Operation::Resource(noun, verb) => match verb {

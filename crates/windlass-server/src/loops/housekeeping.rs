@@ -23,11 +23,14 @@ const FAILURES_KEPT: Duration = Duration::from_secs(365 * DAY.as_secs());
 /// How long previews are kept.
 const PREVIEWS_KEPT: Duration = Duration::from_secs(30 * DAY.as_secs());
 
+/// How long the log of notifications goes back.
+const DELIVERIES_KEPT: Duration = Duration::from_secs(30 * DAY.as_secs());
+
 /// How long a request can be repeated with the same idempotency key.
 const ANSWERS_KEPT: Duration = DAY;
 
 /// How long a webhook's delivery cannot be repeated.
-const DELIVERIES_KEPT: Duration = DAY;
+const WEBHOOKS_KEPT: Duration = DAY;
 
 /// Works until the server stops.
 pub(super) async fn run_loop(server: Server) {
@@ -45,13 +48,14 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.acceptances_forget(now).await?;
     writing.sessions_forget(now).await?;
     writing.answers_forget(now.before(ANSWERS_KEPT)).await?;
-    writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
+    writing.webhook_deliveries_forget(now.before(WEBHOOKS_KEPT)).await?;
     writing.throttles_forget(now.before(DAY)).await?;
     writing.leases_forget(now.before(DAY)).await?;
     writing.previews_forget(now.before(PREVIEWS_KEPT)).await?;
     writing.runs_forget(old, very_old).await?;
     writing.proposals_forget(old, very_old).await?;
     writing.events_forget(old, very_old).await?;
+    writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
     writing.commit().await
 }
 

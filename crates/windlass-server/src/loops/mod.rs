@@ -62,6 +62,7 @@ pub(crate) fn start(server: &Server) -> JoinSet<()> {
     loops.spawn(crate::sync::run_loop(server.clone()));
     loops.spawn(crate::apply::run_loop(server.clone()));
     loops.spawn(crate::drift::run_loop(server.clone()));
+    loops.spawn(crate::notify::run_loop(server.clone()));
     loops.spawn(credentials::run_loop(server.clone()));
     loops.spawn(housekeeping::run_loop(server.clone()));
     loops

@@ -22,6 +22,7 @@ mod form;
 mod frame;
 mod guard;
 mod live;
+mod notifications;
 mod overview;
 mod people;
 mod policy;

@@ -7,7 +7,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
 use super::{
-    answer, approvals, audit, drift, edit, entrance, events, guard, live, overview, preview, proposal,
+    answer, approvals, audit, drift, edit, entrance, events, guard, live, notifications, overview, preview, proposal,
     repositories, resource, resources, runs, topology,
 };
 use super::{people, policy, repository, repository_form, settings, tokens};
@@ -74,6 +74,9 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::RevokeToken => post(tokens::revoke),
         Page::Policy => get(policy::show),
         Page::SavePolicy => post(policy::save),
+        Page::Notifications => get(notifications::show),
+        Page::NotificationTest => post(notifications::test),
+        Page::NotificationRetry => post(notifications::retry),
         Page::Resources => get(resources::all),
         Page::ResourcesOfKind => get(resources::of_kind),
         Page::Resource => get(resource::show),

@@ -5,6 +5,7 @@ mod accounts;
 mod audit;
 mod check;
 mod concurrency;
+mod deliveries;
 mod desired;
 mod drift;
 mod errors;

@@ -71,7 +71,7 @@ fn a_delivery_is_new_once_until_it_is_forgotten() {
         assert!(!writing.delivery_note(&one, identity, at(9)).await.unwrap());
         assert!(writing.delivery_note(&two, identity, at(2)).await.unwrap(), "each repository by itself");
         assert!(writing.delivery_note(&one, Digest::of(b"other"), at(2)).await.unwrap());
-        assert_eq!(writing.deliveries_forget(at(2)).await.unwrap(), 1);
+        assert_eq!(writing.webhook_deliveries_forget(at(2)).await.unwrap(), 1);
         assert!(writing.delivery_note(&one, identity, at(3)).await.unwrap());
         assert!(!writing.delivery_note(&two, identity, at(3)).await.unwrap());
     });

@@ -9,6 +9,7 @@ pub mod entrance;
 pub mod events;
 pub(crate) mod listing;
 pub mod networks;
+pub mod notifications;
 pub mod overview;
 pub mod preview;
 pub mod proposal;

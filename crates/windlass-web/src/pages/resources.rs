@@ -62,6 +62,8 @@ fn telling(kind: &str) -> &'static [&'static str] {
         "cluster" => &["labels", "description"],
         "cluster_group" => &["selector"],
         "bundle" => &["path", "chart", "targets"],
+        "notification_provider" => &["type", "address", "channel"],
+        "alert" => &["providers", "events", "severity"],
         _ => &[],
     }
 }

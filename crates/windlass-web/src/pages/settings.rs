@@ -92,13 +92,14 @@ pub(crate) struct Tab {
     pub(crate) allowed: Allowed,
 }
 
-fn tabs(frame: &Frame, here: &str) -> Vec<Tab> {
+pub(super) fn tabs(frame: &Frame, here: &str) -> Vec<Tab> {
     let people = Allowed::unless(frame.why_not(Permission::GitopsAdmin));
     [
         ("/app/settings", "Account", Allowed::Yes),
         ("/app/settings/people", "People", people),
         ("/app/settings/tokens", "API tokens", Allowed::Yes),
         ("/app/settings/policy", "Approval policy", Allowed::Yes),
+        ("/app/settings/notifications", "Notifications", Allowed::Yes),
     ]
     .into_iter()
     .map(|(href, name, allowed)| Tab { href, name, is_here: href == here, allowed })

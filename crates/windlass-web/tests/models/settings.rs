@@ -2,11 +2,12 @@
 
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types::{
-    AccountInfo, CheckInfo, CheckOutcome, HaltInfo, RepositoryTest, TokenInfo, UserInfo, WebhookInfo,
+    AccountInfo, CheckInfo, CheckOutcome, DeliveryInfo, HaltInfo, RepositoryTest, TokenInfo, UserInfo, WebhookInfo,
     WebhookReceived, WebhookRefused, WebhookSetup,
 };
 use windlass_core::redacted::Redacted;
 use windlass_web::Html;
+use windlass_web::pages::notifications::{Notifications, Provider};
 use windlass_web::pages::repository::{Aside, HookSecret, Repository};
 use windlass_web::pages::repository_form::{Filled, RepositoryForm};
 use windlass_web::pages::settings::{Once, People, Policy, Settings, Tokens};
@@ -105,6 +106,36 @@ fn account(t: &str, halted: Option<HaltInfo>) -> Settings {
     Settings { frame, account, version: text(t) }
 }
 
+fn notifications(t: &str) -> Notifications {
+    let delivery = DeliveryInfo {
+        id: text(t),
+        alert: some(t),
+        provider: text(t),
+        event_seq: Some(1),
+        event_kind: text(t),
+        message: text(t),
+        state: text("failed"),
+        attempts: 1,
+        repeats: 2,
+        next_at: some(t),
+        last_error: some(t),
+        created_at: text(t),
+        finished_at: some(t),
+    };
+    let provider = |last| Provider { name: text(t), speaks: text(t), address: text(t), last };
+    let mut frame = frame(t);
+    frame.me.permissions = Vec::new();
+    Notifications {
+        frame,
+        providers: vec![provider(None), provider(Some(delivery.clone()))],
+        alerts: 1,
+        deliveries: vec![DeliveryInfo { state: text("sent"), ..delivery.clone() }, delivery],
+        provider: text(t),
+        state: text(t),
+        next: some(t),
+    }
+}
+
 pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let mut stopped = run(t);
     stopped.error.as_mut().expect("it failed").code = text("mass-destroy");
@@ -149,5 +180,6 @@ pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         ("people", people(t).html()),
         ("tokens", tokens(t).html()),
         ("policy", policy.html()),
+        ("notifications", notifications(t).html()),
     ]
 }

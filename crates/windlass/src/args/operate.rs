@@ -50,6 +50,10 @@ pub(crate) struct ServeOptions {
     #[arg(long)]
     pub(crate) allow_insecure_git: bool,
 
+    /// Also send notifications to this machine itself, and there without TLS. For tests and demonstrations.
+    #[arg(long)]
+    pub(crate) allow_insecure_notifications: bool,
+
     /// How many proposals one sync opens at most.
     #[arg(long, env = "POWERNODE_GITOPS_MAX_PROPOSALS_PER_TICK", value_name = "N", default_value_t = 25,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=100_000))]

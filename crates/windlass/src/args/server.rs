@@ -10,6 +10,7 @@ use super::access::{
     UserCommand,
 };
 use super::gitops::{ApplyOptions, DriftOptions, ProposalCommand, RunCommand, SyncOptions};
+use super::notify::NotifyCommand;
 use super::repository::{CredentialCommand, RepoCommand};
 use super::resource::{DeleteOptions, DescribeOptions, EventsOptions, ExportOptions, GetOptions, SetOptions};
 
@@ -144,6 +145,11 @@ pub(crate) enum RemoteCommand {
     Drift(At<DriftOptions>),
     /// Write live state as fleet.yaml.
     Export(At<ExportOptions>),
+    /// Test where notifications go, see what became of them, and send them again.
+    ///
+    /// Where they go and which events they tell are resources: notification_providers and alerts, in fleet.yaml or by
+    /// `windlass set`.
+    Notify(Group<NotifyCommand>),
     /// Show what happened, or follow what happens.
     Events(At<EventsOptions>),
     /// List live resources of a kind, or show one.

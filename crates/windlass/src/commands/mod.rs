@@ -22,6 +22,7 @@ mod load;
 mod login;
 pub(crate) mod man;
 mod mcp;
+mod notify;
 pub(crate) mod operate;
 pub(crate) mod plan;
 mod policy;

@@ -18,7 +18,7 @@ use windlass_core::secret::HIDDEN;
 use super::credentials::Credentials;
 use super::destination::{Destination, variable};
 use super::{
-    access, apply, credential, describe, drift, events, export, get, login, mcp, policy, proposal, refusal,
+    access, apply, credential, describe, drift, events, export, get, login, mcp, notify, policy, proposal, refusal,
     repo, run, set,
 };
 use super::{status, sync, user};
@@ -46,6 +46,7 @@ pub(crate) fn run(
         RemoteCommand::Apply(at) => apply::run(&at.options, &open(at.server)?),
         RemoteCommand::Drift(at) => drift::run(&at.options, &open(at.server)?),
         RemoteCommand::Export(at) => export::run(&at.options, &open(at.server)?),
+        RemoteCommand::Notify(group) => notify::run(&group.command, &open(group.server)?),
         RemoteCommand::Events(at) => events::run(&at.options, &open(at.server)?),
         RemoteCommand::Get(at) => get::run(&at.options, &open(at.server)?),
         RemoteCommand::Describe(at) => describe::run(&at.options, &open(at.server)?),

@@ -67,6 +67,9 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     if options.allow_insecure_git {
         config.insecure_git = windlass_server::Insecure::Allowed;
     }
+    if options.allow_insecure_notifications {
+        config.insecure_notifications = windlass_server::Plain::OnThisMachine;
+    }
     config.credentials = credentials_of(options)?;
     config.max_proposals = options.max_proposals_per_tick;
     config.rhythm = Rhythm {
@@ -98,6 +101,7 @@ pub(super) fn start_error(error: &StartError) -> CommandError {
         StartError::InUse { .. } => "stop the other one, or use another --data-dir",
         StartError::Listen { .. } => "choose another address with --listen",
         StartError::Store(_) => "check --database, and that the server there runs and lets you in",
+        StartError::Notifications(_) => "check that the system's certificates can be read",
         StartError::Password => "the system gave no random numbers",
     };
     CommandError::told(error.to_string(), help)

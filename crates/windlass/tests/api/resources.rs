@@ -94,6 +94,20 @@ fn cases() -> Vec<Case> {
             json!({"name": "cert-manager", "path": "applications/cert-manager", "targets": [{"cluster_group": "all"}]}),
             json!({"prune": false}),
         ),
+        case(
+            "notification_providers",
+            "notification_provider",
+            "team-chat",
+            json!({"name": "team-chat", "type": "slack", "credential_path": "notifications/team-chat"}),
+            json!({"channel": "#operations"}),
+        ),
+        case(
+            "alerts",
+            "alert",
+            "failures",
+            json!({"name": "failures", "providers": ["team-chat"], "events": ["gitops.*failed"]}),
+            json!({"severity": "high"}),
+        ),
     ]
 }
 

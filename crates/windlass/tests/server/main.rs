@@ -5,11 +5,13 @@
 mod api;
 mod fleet;
 mod installation;
+mod receiver;
 
 mod backups;
 mod batches;
 mod crashes;
 mod gate;
+mod notifications;
 mod previews;
 mod proposals;
 mod reasons;

@@ -136,6 +136,7 @@ async fn empty_places_say_what_to_do_next() {
         ("/app/repositories", "windlass repo add"),
         ("/app/runs", "windlass sync"),
         ("/app/settings/tokens", "windlass token create"),
+        ("/app/settings/notifications", "windlass explain notification_providers"),
         ("/app/resources", "windlass repo add"),
         ("/app/drift", "windlass repo add"),
         ("/app/topology", "windlass explain network"),

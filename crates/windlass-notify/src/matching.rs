@@ -1,0 +1,116 @@
+//! Which events an alert tells.
+
+use windlass_core::resource::{AlertResource, AlertSpec};
+use windlass_core::value::Wildcard;
+
+use crate::message::Happening;
+
+/// Longer messages are compared by their beginning: comparing has a bounded cost, whatever a message holds.
+const COMPARED: usize = 4096;
+
+/// Whether the alert tells this.
+pub fn matches(alert: &AlertSpec, happening: &Happening) -> bool {
+    let message = beginning(&happening.message);
+    alert.enabled
+        && happening.severity >= alert.severity
+        && fits_any(alert.events.iter(), Some(&happening.kind))
+        && fits_any(alert.repositories.iter(), happening.repository.as_deref())
+        && (alert.resources.is_empty() || alert.resources.iter().any(|wanted| is_about(wanted, happening)))
+        && fits_any(alert.include.iter(), Some(message))
+        && !alert.exclude.iter().any(|pattern| pattern.matches(message))
+}
+
+/// Whether one of the patterns fits; where there is none, everything does, also nothing.
+fn fits_any<'p>(mut patterns: impl ExactSizeIterator<Item = &'p Wildcard>, text: Option<&str>) -> bool {
+    patterns.len() == 0 || text.is_some_and(|text| patterns.any(|pattern| pattern.matches(text)))
+}
+
+fn is_about(wanted: &AlertResource, happening: &Happening) -> bool {
+    happening.resource.as_ref().is_some_and(|(kind, name)| {
+        wanted.kind.is_none_or(|wanted| wanted.slug() == kind)
+            && wanted.name.as_ref().is_none_or(|pattern| pattern.matches(name))
+    })
+}
+
+fn beginning(text: &str) -> &str {
+    text.char_indices().nth(COMPARED).map_or(text, |(end, _)| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::resource::{AlertSeverity, Kind, Spec};
+    use windlass_core::time::Timestamp;
+
+    use super::*;
+
+    fn alert(json: &str) -> AlertSpec {
+        let json = json.replacen('{', r#"{"providers": ["p"], "#, 1).replace(", }", "}");
+        match Spec::read(Kind::Alert, &json).spec {
+            Some(Spec::Alert(alert)) => alert,
+            other => panic!("{json}: {other:?}"),
+        }
+    }
+
+    fn happening() -> Happening {
+        Happening {
+            seq: 1,
+            kind: "gitops.drift_detected".to_owned(),
+            severity: AlertSeverity::High,
+            resource: Some(("node".to_owned(), "edge-01".to_owned())),
+            repository: Some("fleet-prod".to_owned()),
+            run_id: None,
+            source: "drift sensor".to_owned(),
+            message: "node edge-01 was changed by eve".to_owned(),
+            at: Timestamp::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn what_an_alert_leaves_out_fits_everything() {
+        assert!(matches(&alert("{}"), &happening()));
+        let nowhere = Happening { resource: None, repository: None, ..happening() };
+        assert!(matches(&alert("{}"), &nowhere));
+    }
+
+    #[test]
+    fn everything_an_alert_lists_must_fit() {
+        for json in [
+            r#"{"events": ["gitops.*"]}"#,
+            r#"{"events": ["x", "*detected"]}"#,
+            r#"{"severity": "high"}"#,
+            r#"{"repositories": ["fleet-*"]}"#,
+            r#"{"resources": [{"kind": "peer"}, {"kind": "node", "name": "edge-*"}]}"#,
+            r#"{"resources": [{"name": "*-01"}]}"#,
+            r#"{"include": ["*edge*"], "exclude": ["*canary*"]}"#,
+        ] {
+            assert!(matches(&alert(json), &happening()), "{json}");
+        }
+        for json in [
+            r#"{"events": ["resource.*"]}"#,
+            r#"{"severity": "critical"}"#,
+            r#"{"repositories": ["staging"]}"#,
+            r#"{"resources": [{"kind": "peer", "name": "edge-*"}]}"#,
+            r#"{"include": ["edge"]}"#,
+            r#"{"exclude": ["*eve*"]}"#,
+            r#"{"enabled": false}"#,
+        ] {
+            assert!(!matches(&alert(json), &happening()), "{json}");
+        }
+        let nowhere = Happening { resource: None, repository: None, ..happening() };
+        for json in [r#"{"repositories": ["*"]}"#, r#"{"resources": [{}]}"#] {
+            assert!(!matches(&alert(json), &nowhere), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_ends_something_says_what_it_ended() {
+        let over = Happening {
+            kind: "gitops.drift_resolved".to_owned(),
+            severity: AlertSeverity::Low,
+            ..happening()
+        };
+        let ended = over.ended().unwrap();
+        assert_eq!((ended.kind.as_str(), ended.severity), ("gitops.drift_detected", AlertSeverity::High));
+        assert_eq!(ended.ended(), None);
+    }
+}

@@ -1,0 +1,40 @@
+//! Alertmanager: one alert with the labels that tell it from others. What is over is the same labels with an end.
+
+use serde_json::{Map, Value, json};
+
+use super::{LONG, SHORT};
+use crate::clean::{line, lines};
+use crate::message::{Message, State};
+
+pub(super) fn body(message: &Message) -> Value {
+    let mut labels = Map::new();
+    let mut label = |name: &str, value: &str| {
+        labels.insert(name.to_owned(), json!(line(value, SHORT)));
+    };
+    label("alertname", &format!("windlass.{}", message.kind));
+    label("severity", &message.severity);
+    label("account", &message.account);
+    if let Some(alert) = &message.alert {
+        label("windlass_alert", alert);
+    }
+    if let Some(repository) = &message.repository {
+        label("repository", repository);
+    }
+    if let Some((kind, name)) = &message.resource {
+        label("resource_kind", kind);
+        label("resource", name);
+    }
+    let annotations = json!({
+        "summary": line(&message.title(), SHORT),
+        "description": lines(&message.text, LONG),
+        "source": line(&message.source, SHORT),
+    });
+    let mut alert = json!({"labels": labels, "annotations": annotations, "startsAt": message.at});
+    if message.state == State::Resolved {
+        alert["endsAt"] = json!(message.at);
+    }
+    if let Some(link) = &message.link {
+        alert["generatorURL"] = json!(link);
+    }
+    json!([alert])
+}

@@ -1,0 +1,43 @@
+//! Discord: one embed, its text with a backslash before everything that could be markup, and nobody may be called.
+
+use serde_json::{Value, json};
+
+use super::{LONG, SHORT};
+use crate::clean::{backslashed, calling_nobody, line, lines};
+use crate::message::{Message, State};
+
+/// Everything Discord's markdown could take for markup.
+const MARKUP: &str = "\\*_~`|>#[]()<:-";
+
+pub(super) fn body(message: &Message) -> Value {
+    let fields: Vec<Value> = message
+        .facts()
+        .into_iter()
+        .map(|(name, value)| json!({"name": name, "value": plain(&line(&value, SHORT)), "inline": true}))
+        .collect();
+    let mut embed = json!({
+        "title": plain(&line(&message.title(), 100)),
+        "description": plain(&lines(&message.text, LONG)),
+        "color": color(message),
+        "fields": fields,
+        "timestamp": message.at.to_string(),
+    });
+    if let Some(link) = &message.link {
+        embed["url"] = json!(link);
+    }
+    json!({"username": "Windlass", "embeds": [embed], "allowed_mentions": {"parse": []}})
+}
+
+fn plain(text: &str) -> String {
+    calling_nobody(&backslashed(text, MARKUP))
+}
+
+fn color(message: &Message) -> u32 {
+    match (message.state, message.severity.as_str()) {
+        (State::Resolved, _) => 0x002e_7d32,
+        (_, "critical") => 0x00b7_1c1c,
+        (_, "high") => 0x00e6_5100,
+        (_, "medium") => 0x00f9_a825,
+        _ => 0x0054_6e7a,
+    }
+}

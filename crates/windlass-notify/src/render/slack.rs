@@ -1,0 +1,46 @@
+//! Slack: blocks of plain text, in which nothing is markup. Only the summary that phones show is parsed; there `&`, `<`
+//! and `>` are written as Slack asks, and no `@` calls anyone, also in chats that only speak like Slack.
+
+use serde_json::{Value, json};
+
+use super::{LONG, SHORT};
+use crate::clean::{calling_nobody, cut, line, lines};
+use crate::message::Message;
+
+/// What Slack takes as a header, less some.
+const HEADER: usize = 140;
+
+pub(super) fn body(message: &Message, channel: &str) -> Value {
+    let title = line(&message.title(), HEADER);
+    let text = lines(&message.text, LONG);
+    let plain = |text: &str| json!({"type": "plain_text", "text": text, "emoji": false});
+    let facts: Vec<Value> = message
+        .facts()
+        .into_iter()
+        .map(|(name, value)| plain(&cut(&format!("{name}: {}", line(&value, SHORT)), SHORT)))
+        .collect();
+    let mut blocks = vec![
+        json!({"type": "header", "text": plain(&title)}),
+        json!({"type": "section", "text": plain(&text)}),
+        json!({"type": "context", "elements": facts}),
+    ];
+    if let Some(link) = &message.link {
+        let button = json!({"type": "button", "text": plain("Open in Windlass"), "url": link});
+        blocks.push(json!({"type": "actions", "elements": [button]}));
+    }
+    let mut body = json!({
+        "text": escaped(&calling_nobody(&format!("{title}: {}", line(&message.text, SHORT)))),
+        "blocks": blocks,
+        "mrkdwn": false,
+        "unfurl_links": false,
+        "unfurl_media": false,
+    });
+    if !channel.is_empty() {
+        body["channel"] = json!(line(channel, 80));
+    }
+    body
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,37 @@
+//! Microsoft Teams: an adaptive card for a workflow that posts what it is sent. Its text is in runs, the one element in
+//! which nothing is markup.
+
+use serde_json::{Value, json};
+
+use super::{LONG, SHORT};
+use crate::clean::{line, lines};
+use crate::message::Message;
+
+pub(super) fn body(message: &Message) -> Value {
+    let runs = |runs: Vec<Value>| json!({"type": "RichTextBlock", "inlines": runs});
+    let run = |text: &str| json!({"type": "TextRun", "text": text});
+    let bold = |text: &str| json!({"type": "TextRun", "text": text, "weight": "Bolder"});
+    let mut body = vec![
+        runs(vec![
+            json!({"type": "TextRun", "text": line(&message.title(), 100), "weight": "Bolder", "size": "Large"}),
+        ]),
+        runs(vec![run(&lines(&message.text, LONG))]),
+    ];
+    for (name, value) in message.facts() {
+        body.push(runs(vec![bold(&format!("{name}: ")), run(&line(&value, SHORT))]));
+    }
+    let actions: Vec<Value> = message
+        .link
+        .iter()
+        .map(|link| json!({"type": "Action.OpenUrl", "title": "Open in Windlass", "url": link}))
+        .collect();
+    let card = json!({
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": body,
+        "actions": actions,
+    });
+    let attachment = json!({"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": null, "content": card});
+    json!({"type": "message", "attachments": [attachment]})
+}

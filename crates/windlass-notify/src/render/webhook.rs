@@ -1,0 +1,33 @@
+//! Any receiver: everything there is to tell, as JSON. Nothing is escaped but by JSON itself: what it shows where is the
+//! receiver's to decide.
+
+use serde_json::{Value, json};
+
+use super::{LONG, SHORT};
+use crate::clean::{line, lines};
+use crate::message::Message;
+
+pub(super) fn body(message: &Message, delivery: &str) -> Value {
+    let short = |text: &String| line(text, SHORT);
+    let resource =
+        message.resource.as_ref().map(|(kind, name)| json!({"kind": short(kind), "name": short(name)}));
+    json!({
+        "version": 1,
+        "delivery_id": delivery,
+        "account": short(&message.account),
+        "alert": message.alert.as_ref().map(short),
+        "state": message.state,
+        "event": {
+            "seq": message.seq,
+            "kind": short(&message.kind),
+            "severity": message.severity,
+            "resource": resource,
+            "repository": message.repository.as_ref().map(short),
+            "run_id": message.run_id,
+            "source": short(&message.source),
+            "message": lines(&message.text, LONG),
+            "at": message.at,
+        },
+        "link": message.link,
+    })
+}

@@ -1,0 +1,99 @@
+//! Sending over SMTP: TLS from the first byte (`smtps`) or before anything is said (`smtp`), never without, but on this
+//! machine where that was allowed.
+
+use std::time::Duration;
+
+use lettre::message::header::{HeaderName, HeaderValue};
+use lettre::message::{Mailbox, MultiPart};
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+
+use super::address::{Plain, resolve};
+use super::target::{Post, SendError};
+use super::{Outcome, Parcel};
+use crate::render::Mail;
+
+/// One step of the conversation.
+const STEP_WITHIN: Duration = Duration::from_secs(10);
+
+/// All of it.
+const WITHIN: Duration = Duration::from_secs(30);
+
+pub(super) async fn send(
+    post: &Post,
+    mail: &Mail,
+    parcel: Parcel<'_>,
+    plain: Plain,
+) -> Result<Outcome, SendError> {
+    let host = post.url.host().ok_or(SendError::BadAddress)?;
+    let is_wrapped = post.url.scheme() == "smtps";
+    let port = post.url.port().unwrap_or(if is_wrapped { 465 } else { 587 });
+    let found = resolve(host.clone(), port, plain).await?;
+    let is_here = found.iter().all(|address| address.ip().is_loopback());
+    let address = found.first().ok_or_else(|| SendError::NotFound { host: host.to_string() })?;
+    let parameters = || {
+        let name = host.to_string();
+        TlsParameters::new(name).map_err(|error| SendError::Tls { reason: error.to_string() })
+    };
+    let tls = match (is_wrapped, is_here && plain == Plain::OnThisMachine) {
+        (true, _) => Tls::Wrapper(parameters()?),
+        (false, true) => Tls::None,
+        (false, false) => Tls::Required(parameters()?),
+    };
+    // The address that was checked, and not the name: it could lead elsewhere by now.
+    let mut transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(address.ip().to_string())
+        .port(port)
+        .tls(tls)
+        .timeout(Some(STEP_WITHIN));
+    if let Some((user, password)) = &post.login {
+        transport = transport.credentials(Credentials::new(user.expose().clone(), password.expose().clone()));
+    }
+    let message = write(post, mail, parcel)?;
+    Ok(match tokio::time::timeout(WITHIN, transport.build().send(message)).await {
+        Ok(Ok(response)) => Outcome::Done { answer: format!("status {}", response.code()) },
+        Ok(Err(error)) if error.is_permanent() => {
+            Outcome::Never { reason: format!("it refuses the mail: {error}") }
+        }
+        Ok(Err(error)) => {
+            Outcome::Later { reason: format!("cannot mail through {host}: {}", why(&error)), after: None }
+        }
+        Err(_) => Outcome::Later { reason: format!("{host} did not answer in time"), after: None },
+    })
+}
+
+fn why(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        words = format!("{words}: {deeper}");
+        cause = deeper.source();
+    }
+    words
+}
+
+fn write(post: &Post, mail: &Mail, parcel: Parcel<'_>) -> Result<Message, SendError> {
+    let refused = |reason: String| SendError::Mail { reason };
+    let mailbox = |address: &str| address.parse::<Mailbox>().map_err(|error| refused(error.to_string()));
+    let from = mailbox(&post.from)?;
+    let domain = from.email.domain().to_owned();
+    let mut builder = Message::builder()
+        .from(from)
+        .subject(mail.subject.clone())
+        // The same for every attempt: mail servers and readers tell doubles by it.
+        .message_id(Some(format!("<{}@{domain}>", parcel.delivery)));
+    for address in &post.to {
+        builder = builder.to(mailbox(address)?);
+    }
+    let body = MultiPart::alternative_plain_html(mail.text.clone(), mail.html.clone());
+    let mut message = builder.multipart(body).map_err(|error| refused(error.to_string()))?;
+    let mut note = |name: &str, value: &str| {
+        if let Ok(name) = HeaderName::new_from_ascii(name.to_owned()) {
+            message.headers_mut().insert_raw(HeaderValue::new(name, value.to_owned()));
+        }
+    };
+    note("X-Windlass-Delivery", parcel.delivery);
+    note("X-Windlass-Event", parcel.kind);
+    note("Auto-Submitted", "auto-generated");
+    Ok(message)
+}

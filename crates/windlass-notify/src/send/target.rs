@@ -1,0 +1,250 @@
+//! Where a message goes: what the provider says, with what its credential holds.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+use windlass_core::redacted::Redacted;
+use windlass_core::resource::{NotificationProviderSpec, ProviderType};
+
+use super::Outcome;
+
+/// What is kept in a credential.
+pub type Fields = BTreeMap<String, Redacted<String>>;
+
+/// Why nothing can be sent to a provider. Never holds a secret.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum SendError {
+    /// The address is in the credential, and is not.
+    #[error("the credential has no field `url` with the address")]
+    NoAddress,
+    /// The address is none.
+    #[error("the address in the credential is not an https URL")]
+    BadAddress,
+    /// The credential could be anyone's.
+    #[error("the credential does not say where it may be used: give it a field `url` with the address")]
+    Unbound,
+    /// The credential is for somewhere else.
+    #[error("the credential is for another address than the provider's")]
+    Elsewhere,
+    /// It would be sent in the clear.
+    #[error(
+        "the address is not https; only a server started with --allow-insecure-notifications sends in the clear, and only to its own machine"
+    )]
+    Plain,
+    /// The host leads where nothing may be sent.
+    #[error("{host} is {what}, where no notification goes")]
+    Forbidden {
+        /// Which host.
+        host: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The host has no address now.
+    #[error("{host} cannot be found")]
+    NotFound {
+        /// Which host.
+        host: String,
+    },
+    /// A mail address or a header is refused by the mail library.
+    #[error("the mail cannot be written: {reason}")]
+    Mail {
+        /// Why.
+        reason: String,
+    },
+    /// No TLS can be made on this machine.
+    #[error("cannot prepare TLS: {reason}")]
+    Tls {
+        /// Why.
+        reason: String,
+    },
+    /// A provider got what is another's.
+    #[error("the message was made for another type of provider")]
+    Mismatch,
+}
+
+impl SendError {
+    /// What it means for a message: names can be found again, the rest needs someone.
+    pub(super) fn outcome(&self) -> Outcome {
+        let reason = self.to_string();
+        match self {
+            SendError::NotFound { .. } => Outcome::Later { reason, after: None },
+            _ => Outcome::Never { reason },
+        }
+    }
+}
+
+/// Where a message goes.
+#[derive(Debug)]
+pub enum Target {
+    /// To a web address.
+    Http(Web),
+    /// To a mail server.
+    Mail(Post),
+}
+
+/// A web address and how to show who one is there.
+#[derive(Debug)]
+pub struct Web {
+    pub(super) url: Url,
+    /// Whether the address came from the credential.
+    is_secret: bool,
+    pub(super) signing_key: Option<Redacted<String>>,
+    pub(super) token: Option<Redacted<String>>,
+    pub(super) login: Option<(Redacted<String>, Redacted<String>)>,
+}
+
+/// A mail server, and who mails are from and for.
+#[derive(Debug)]
+pub struct Post {
+    pub(super) url: Url,
+    pub(super) login: Option<(Redacted<String>, Redacted<String>)>,
+    pub(super) from: String,
+    pub(super) to: Vec<String>,
+}
+
+impl Target {
+    /// What a provider and its credential say.
+    pub fn of(provider: &NotificationProviderSpec, fields: &Fields) -> Result<Target, SendError> {
+        let text = match &provider.address {
+            Some(address) => address.as_str(),
+            None => fields.get("url").map(|url| url.expose().trim()).ok_or(SendError::NoAddress)?,
+        };
+        let url = Url::parse(text).map_err(|_| SendError::BadAddress)?;
+        check_binding(provider.provider_type, &url, fields)?;
+        let login = match (fields.get("username"), fields.get("password")) {
+            (Some(user), Some(password)) => Some((user.clone(), password.clone())),
+            _ => None,
+        };
+        if provider.provider_type == ProviderType::Email {
+            if !matches!(url.scheme(), "smtp" | "smtps") || url.host().is_none() {
+                return Err(SendError::BadAddress);
+            }
+            let from = provider.from.as_ref().map(ToString::to_string).unwrap_or_default();
+            let to = provider.to.iter().map(ToString::to_string).collect();
+            return Ok(Target::Mail(Post { url, login, from, to }));
+        }
+        if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+            return Err(SendError::BadAddress);
+        }
+        let is_webhook = provider.provider_type == ProviderType::Webhook;
+        let is_alertmanager = provider.provider_type == ProviderType::Alertmanager;
+        let url = if is_alertmanager { alerts_of(url) } else { url };
+        Ok(Target::Http(Web {
+            url,
+            is_secret: provider.address.is_none(),
+            signing_key: fields.get("secret").filter(|_| is_webhook).cloned(),
+            token: fields.get("token").filter(|_| is_webhook || is_alertmanager).cloned(),
+            login: login.filter(|_| is_alertmanager),
+        }))
+    }
+
+    /// What no reason may repeat.
+    pub(super) fn secrets(&self) -> Vec<&str> {
+        let mut secrets = Vec::new();
+        match self {
+            Target::Http(web) => {
+                if web.is_secret {
+                    secrets.push(web.url.as_str());
+                    secrets.push(web.url.path());
+                    secrets.extend(web.url.query());
+                }
+                secrets.extend(web.signing_key.iter().map(|key| key.expose().as_str()));
+                secrets.extend(web.token.iter().map(|token| token.expose().as_str()));
+                secrets.extend(web.login.iter().map(|(_, password)| password.expose().as_str()));
+            }
+            Target::Mail(post) => {
+                secrets.extend(post.login.iter().map(|(_, password)| password.expose().as_str()));
+            }
+        }
+        secrets
+    }
+}
+
+/// What is told to the receiver is told only to the one the credential names: else whoever may name a credential's path
+/// could have it sent to themselves. A key to sign with is told to nobody.
+fn check_binding(provider_type: ProviderType, url: &Url, fields: &Fields) -> Result<(), SendError> {
+    let told: &[&str] = match provider_type {
+        ProviderType::Slack | ProviderType::Discord | ProviderType::Teams => &[],
+        ProviderType::Webhook => &["token"],
+        ProviderType::Alertmanager | ProviderType::Email => &["token", "username", "password"],
+    };
+    if !told.iter().any(|name| fields.contains_key(*name)) {
+        return Ok(());
+    }
+    let bound = fields.get("url").ok_or(SendError::Unbound)?;
+    let bound = Url::parse(bound.expose().trim()).map_err(|_| SendError::BadAddress)?;
+    let place = |url: &Url| (url.scheme().to_owned(), url.host().map(|host| host.to_owned()), url.port());
+    if place(&bound) == place(url) { Ok(()) } else { Err(SendError::Elsewhere) }
+}
+
+/// Where Alertmanager takes alerts: below whatever it is served at.
+fn alerts_of(mut url: Url) -> Url {
+    let is_whole = url.path().ends_with("/api/v2/alerts");
+    if !is_whole && let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty().extend(["api", "v2", "alerts"]);
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::resource::{Kind, Spec};
+
+    use super::*;
+
+    fn provider(json: &str) -> NotificationProviderSpec {
+        match Spec::read(Kind::NotificationProvider, json).spec {
+            Some(Spec::NotificationProvider(provider)) => provider,
+            other => panic!("{json}: {other:?}"),
+        }
+    }
+
+    fn fields(pairs: &[(&str, &str)]) -> Fields {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), Redacted::new((*value).to_owned()))).collect()
+    }
+
+    #[test]
+    fn a_chat_without_the_address_in_its_credential_is_told_so_and_nothing_of_it_is_repeated() {
+        let chat = provider(r#"{"type": "slack", "credential_path": "chat"}"#);
+        assert_eq!(Target::of(&chat, &fields(&[])).unwrap_err(), SendError::NoAddress);
+        let error = Target::of(&chat, &fields(&[("url", "hunter2")])).unwrap_err();
+        assert!(!error.to_string().contains("hunter2"));
+        let target = Target::of(&chat, &fields(&[("url", "https://h.example/s/hunter2")])).unwrap();
+        assert!(target.secrets().contains(&"/s/hunter2"));
+        assert!(!format!("{:?}", fields(&[("url", "hunter2")])).contains("hunter2"));
+    }
+
+    #[test]
+    fn a_credential_is_told_only_to_the_receiver_it_names() {
+        let refusal = |json: &str, pairs: &[(&str, &str)]| Target::of(&provider(json), &fields(pairs)).err();
+        let hook = r#"{"type": "webhook", "address": "https://evil.example/x", "credential_path": "git"}"#;
+        let mail = r#"{"type": "email", "address": "smtps://evil.example", "credential_path": "git",
+            "from": "a@b.c", "to": ["d@e.f"]}"#;
+        let login = [("username", "u"), ("password", "p")];
+        assert_eq!(refusal(hook, &[("token", "t")]), Some(SendError::Unbound));
+        assert_eq!(refusal(mail, &login), Some(SendError::Unbound));
+        let good = ("url", "https://good.example/x");
+        assert_eq!(refusal(hook, &[("token", "t"), good]), Some(SendError::Elsewhere));
+        assert_eq!(
+            refusal(hook, &[("token", "t"), ("url", "https://evil.example:444/x")]),
+            Some(SendError::Elsewhere)
+        );
+        assert_eq!(refusal(hook, &[("token", "t"), ("url", "https://evil.example/y")]), None);
+        assert_eq!(refusal(hook, &[("secret", "s")]), None, "a key to sign with is not told");
+    }
+
+    #[test]
+    fn alertmanager_takes_alerts_at_its_own_path() {
+        for (address, expected) in [
+            ("https://am.example:9093", "https://am.example:9093/api/v2/alerts"),
+            ("https://am.example/prefix/", "https://am.example/prefix/api/v2/alerts"),
+            ("https://am.example/api/v2/alerts", "https://am.example/api/v2/alerts"),
+        ] {
+            let json = format!(r#"{{"type": "alertmanager", "address": "{address}"}}"#);
+            let Ok(Target::Http(web)) = Target::of(&provider(&json), &fields(&[])) else {
+                panic!("{address}")
+            };
+            assert_eq!(web.url.as_str(), expected);
+        }
+    }
+}

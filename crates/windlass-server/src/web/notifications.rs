@@ -1,0 +1,104 @@
+//! Where notifications go, and the log of them.
+
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use windlass_core::resource::{Kind, Spec};
+use windlass_store::{DeliveryFilter, Reading, ResourceFilter};
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::notifications::{Notifications, Provider};
+
+use super::address::{address, word};
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::error::HttpError;
+use crate::http::notifications::{load_page, read_state, send_again, send_test};
+use crate::http::page::PageQuery;
+use crate::http::request::{Answer, Query};
+use crate::server::Server;
+
+const HERE: &str = "/app/settings/notifications";
+
+/// More than fit a page; the list of resources shows the rest.
+const SHOWN: usize = 50;
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    provider: Option<String>,
+    state: Option<String>,
+    cursor: Option<String>,
+}
+
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Query(query): Query<ListQuery>,
+) -> Answer {
+    let (provider, state) = (word(&query.provider), word(&query.state));
+    let filter = DeliveryFilter {
+        provider: (!provider.is_empty()).then(|| provider.clone()),
+        state: if state.is_empty() { None } else { Some(read_state(&state)?) },
+    };
+    let page = PageQuery { limit: None, cursor: query.cursor };
+    let mut reading = server.store().read().await?;
+    let found = load_page(&mut reading, &who, &filter, &page).await?;
+    let providers = load_providers(&mut reading, &who).await?;
+    let counts = reading.resources_count(&who.account_id).await?;
+    let alerts = counts.iter().find(|(kind, _)| *kind == Kind::Alert).map_or(0, |(_, count)| *count);
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Settings).await?;
+    drop(reading);
+    let next = found
+        .meta
+        .next_cursor
+        .map(|cursor| address(HERE, &[("provider", &provider), ("state", &state), ("cursor", &cursor)]));
+    let deliveries = found.notification_deliveries;
+    let page = Notifications { frame, providers, alerts, deliveries, provider, state, next };
+    answer::page(&server, &visit, &page)
+}
+
+async fn load_providers(reading: &mut Reading, who: &Identity) -> Result<Vec<Provider>, HttpError> {
+    let filter = ResourceFilter { kind: Some(Kind::NotificationProvider), ..ResourceFilter::default() };
+    let mut providers = Vec::new();
+    for resource in reading.resources_page(&who.account_id, &filter, None, SHOWN).await? {
+        let Spec::NotificationProvider(spec) = resource.spec.as_ref() else { continue };
+        let filter = DeliveryFilter { provider: Some(resource.key.name.clone()), state: None };
+        let one = PageQuery { limit: Some(1), cursor: None };
+        let last = load_page(reading, who, &filter, &one).await?.notification_deliveries.pop();
+        providers.push(Provider {
+            name: resource.key.name.clone(),
+            speaks: spec.provider_type.word().to_owned(),
+            address: spec.address.as_ref().map(ToString::to_string).unwrap_or_default(),
+            last,
+        });
+    }
+    Ok(providers)
+}
+
+pub(super) async fn test(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    let tested = send_test(&server, &who, &id).await?;
+    let notice = match tested.ok {
+        true => Notice::new(Tone::Good, "The test message was taken"),
+        false => Notice {
+            tone: Tone::Bad,
+            message: "The test message did not arrive".to_owned(),
+            lines: vec![tested.message],
+        },
+    };
+    answer::go_saying(&server, &visit, HERE, &notice)
+}
+
+pub(super) async fn retry(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    send_again(&server, &who, &id).await?;
+    answer::go_saying(&server, &visit, HERE, &Notice::new(Tone::Good, "It is sent again"))
+}
