@@ -9,6 +9,8 @@ use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
 use windlass_source::{Insecure, Limits};
 use windlass_store::Address;
 
+use crate::forge::Gitea;
+
 /// Everything that can be configured.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -24,6 +26,10 @@ pub struct Config {
     pub insecure_git: Insecure,
     /// Where credentials are kept.
     pub credentials: Credentials,
+    /// Hosts of forges' APIs, as `host` or `host:port`, that tokens may be sent to beside the repositories' own.
+    pub forge_api_hosts: Vec<String>,
+    /// The Gitea in which repositories are made on request.
+    pub gitea: Option<Gitea>,
     /// How many proposals a run opens at most.
     pub max_proposals: usize,
     /// What a fetch may cost.
@@ -74,6 +80,8 @@ impl Config {
             public_url: None,
             insecure_git: Insecure::Refused,
             credentials: Credentials::Nowhere,
+            forge_api_hosts: Vec::new(),
+            gitea: None,
             max_proposals: DEFAULT_CAP,
             fetch_limits: Limits::default(),
             rhythm: Rhythm::default(),

@@ -11,6 +11,7 @@ mod crash;
 mod decide;
 mod drift;
 mod ending;
+mod forge;
 mod gatekeeper;
 mod grant;
 mod http;
@@ -28,6 +29,7 @@ mod world;
 
 pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
 pub use crash::{CRASH_POINTS, REQUEST_CRASH_POINTS};
+pub use forge::{Gitea, GiteaError};
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;
 

@@ -50,6 +50,8 @@ pub(crate) struct Nudges {
     pub(crate) drift: Notify,
     /// Something could not be saved.
     pub(crate) housekeeping: Notify,
+    /// A forge may have to be told something.
+    pub(crate) forge: Notify,
 }
 
 /// Turns that the apply loop took since the server began.
@@ -116,6 +118,7 @@ impl Server {
         committed?;
         once::committed();
         self.inner.written.send_modify(|count| *count += 1);
+        self.inner.nudges.forge.notify_one();
         Ok(())
     }
 

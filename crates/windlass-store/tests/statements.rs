@@ -21,7 +21,7 @@ use windlass_store::{
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
-const LARGE: [&str; 13] = [
+const LARGE: [&str; 14] = [
     "resources",
     "resource_references",
     "found",
@@ -35,10 +35,12 @@ const LARGE: [&str; 13] = [
     "old",
     "events",
     "audit",
+    "forge_reports",
 ];
 
 /// Indexes that hold only what is under way, and may be read from end to end.
-const SMALL: [&str; 3] = ["proposals_to_apply", "proposals_blocked", "sync_runs_unfinished"];
+const SMALL: [&str; 4] =
+    ["proposals_to_apply", "proposals_blocked", "sync_runs_unfinished", "forge_reports_waiting"];
 
 static HEARD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
@@ -189,6 +191,9 @@ async fn look_up(store: &Store) {
     reading.proposal("a", "x").await.unwrap();
     reading.run_proposals("x").await.unwrap();
     reading.run_fates("a", "x").await.unwrap();
+    reading.run_of_last_commit("a", "r").await.unwrap();
+    reading.forge_reports("a", "r", 9).await.unwrap();
+    reading.forge_reports_due(now(), now(), 9).await.unwrap();
     reading.runs_of_proposals(&["x", "y"]).await.unwrap();
     reading.proposals_by_id("a", &["x", "y"]).await.unwrap();
     reading.proposals_offered("r").await.unwrap();
@@ -246,6 +251,8 @@ async fn write(store: &Store) {
     writing.run_begin("x", now()).await.unwrap();
     writing.run_finish(&Run::queued("a", "r", "fleet", now())).await.unwrap();
     writing.events_forget(now(), now()).await.unwrap();
+    writing.forge_reports_retry("r", now()).await.unwrap();
+    writing.forge_reports_forget(now()).await.unwrap();
     writing.repository_remove("r").await.unwrap();
     writing.commit().await.unwrap();
     store.lease_take("sync", "me", now(), Duration::from_secs(1)).await.unwrap();

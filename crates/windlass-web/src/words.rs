@@ -227,6 +227,16 @@ pub(crate) fn kind_icon(kind: &str) -> &'static str {
     }
 }
 
+/// What people call a forge.
+pub(crate) fn forge(kind: &str) -> &str {
+    match kind {
+        "github" => "GitHub",
+        "gitea" => "Gitea",
+        "gitlab" => "GitLab",
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,7 @@ mod credential;
 mod drift;
 mod error;
 mod event;
+mod forge;
 mod page;
 mod policy;
 mod proposal;
@@ -25,6 +26,7 @@ pub use credential::{CredentialInfo, CredentialList};
 pub use drift::{AcceptBody, Acceptance, AdoptBody, Adopted, DriftItem, DriftReport, DriftTarget, Reverted};
 pub use error::{ErrorBody, ErrorDetail, ErrorEnvelope};
 pub use event::{EventInfo, EventList};
+pub use forge::{ForgeFields, ForgeInfo, GiteaRepositoryBody, GiteaRepositoryEnvelope, GiteaRepositoryInfo};
 pub use page::PageMeta;
 pub use policy::{PolicyBody, PolicyInfo};
 pub use proposal::{

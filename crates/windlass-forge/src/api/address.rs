@@ -130,6 +130,11 @@ impl ApiAddress {
         named.host() == self.url.host() && named.port_or_known_default() == self.url.port_or_known_default()
     }
 
+    /// Whether nobody on the way sees what is sent: it is encrypted, or does not leave this machine.
+    pub fn is_private_way(&self) -> bool {
+        self.url.scheme() == "https" || self.is_here()
+    }
+
     /// Whether it is on this machine.
     pub(super) fn is_here(&self) -> bool {
         match self.url.host() {

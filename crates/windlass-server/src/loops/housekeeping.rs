@@ -44,6 +44,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.runs_forget(old, very_old).await?;
     writing.proposals_forget(old, very_old).await?;
     writing.events_forget(old, very_old).await?;
+    writing.forge_reports_forget(old).await?;
     writing.commit().await
 }
 

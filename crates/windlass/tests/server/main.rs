@@ -9,6 +9,7 @@ mod installation;
 mod backups;
 mod batches;
 mod crashes;
+mod forge;
 mod gate;
 mod proposals;
 mod replicas;
