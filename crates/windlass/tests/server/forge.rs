@@ -158,7 +158,7 @@ fn a_fleet_with_errors_fails_its_commit_and_a_replaced_commit_waits_no_longer() 
     let id = place.register(&server.api, &work);
     let first = server.api.sync(&id).unwrap().commit_sha.unwrap();
     place.wait_for_status(&server.api, &first, "pending", "wait for approval");
-    work.commit("fleet.yaml", &fleet("nodes:\n  - {hostname: a, template: absent}\n"));
+    work.commit("fleet.yaml", &fleet("nodes:\n  - {hostname: a, tempalte: web}\n"));
     let second = server.api.sync(&id).unwrap().commit_sha.unwrap();
     let failed = place.wait_for_status(&server.api, &second, "failure", "fleet.yaml:4");
     assert!(failed["description"].as_str().unwrap().chars().count() <= 140);
@@ -170,7 +170,7 @@ fn a_fleet_with_errors_fails_its_commit_and_a_replaced_commit_waits_no_longer() 
 }
 
 #[test]
-fn what_is_refused_for_good_is_given_up_with_an_event_and_tried_again_after_a_change() {
+fn a_token_that_is_refused_is_told_where_the_repository_is_and_a_better_one_is_tried_at_once() {
     let place = Place::new(Flavour::GitHub);
     place.put_token("wrong", "planted-wrong-forge-token");
     let server = place.serve();
