@@ -281,6 +281,10 @@ endpoints! {
     CredentialList Get "/api/v1/system/vault_credentials" Needs(GitopsWrite), NONE, (-) -> (t::CredentialList):
         "The paths of the credentials in Vault, for registering repositories. Never what is kept there.";
 
+    GiteaRepositoryCreate Post "/api/v1/integrations/gitea/repositories" Needs(GitopsWrite), NONE,
+        (t::GiteaRepositoryBody) -> (t::GiteaRepositoryEnvelope):
+        "Makes an empty repository in the Gitea or Forgejo that the server was started with.";
+
     RunList Get "/api/v1/system/gitops_sync_runs" Needs(GitopsRead), LIST_RUNS, (-) -> (t::RunList): "Sync runs, newest first.";
     RunShow Get "/api/v1/system/gitops_sync_runs/{id}" Needs(GitopsRead), WAIT, (-) -> (t::RunEnvelope):
         "A sync run with its proposals and what became of them.";

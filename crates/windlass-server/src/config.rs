@@ -10,6 +10,8 @@ use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
 use windlass_source::{Insecure, Limits};
 use windlass_store::Address;
 
+use crate::forge::Gitea;
+
 /// Everything that can be configured.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -29,6 +31,10 @@ pub struct Config {
     pub insecure_notifications: Plain,
     /// Where credentials are kept.
     pub credentials: Credentials,
+    /// Hosts of forges' APIs, as `host` or `host:port`, that tokens may be sent to beside the repositories' own.
+    pub forge_api_hosts: Vec<String>,
+    /// The Gitea in which repositories are made on request.
+    pub gitea: Option<Gitea>,
     /// How many proposals a run opens at most.
     pub max_proposals: usize,
     /// What a fetch may cost.
@@ -84,6 +90,8 @@ impl Config {
             insecure_git: Insecure::Refused,
             insecure_notifications: Plain::Refused,
             credentials: Credentials::Nowhere,
+            forge_api_hosts: Vec::new(),
+            gitea: None,
             max_proposals: DEFAULT_CAP,
             fetch_limits: Limits::default(),
             rhythm: Rhythm::default(),

@@ -11,6 +11,7 @@ mod crash;
 mod decide;
 mod drift;
 mod ending;
+mod forge;
 mod gatekeeper;
 mod grant;
 mod http;
@@ -32,6 +33,7 @@ mod world;
 
 pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
 pub use crash::{CRASH_POINTS, NOTIFY_CRASH_POINTS, REQUEST_CRASH_POINTS};
+pub use forge::{Gitea, GiteaError};
 pub use windlass_notify::Plain;
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;

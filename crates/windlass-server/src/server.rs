@@ -57,6 +57,8 @@ pub(crate) struct Nudges {
     pub(crate) notifications: Notify,
     /// Something could not be saved.
     pub(crate) housekeeping: Notify,
+    /// A forge may have to be told something.
+    pub(crate) forge: Notify,
 }
 
 /// Turns that the apply loop took since the server began.
@@ -137,6 +139,7 @@ impl Server {
         committed?;
         once::committed();
         self.inner.written.send_modify(|count| *count += 1);
+        self.inner.nudges.forge.notify_one();
         Ok(())
     }
 

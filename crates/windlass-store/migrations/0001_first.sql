@@ -91,6 +91,8 @@ CREATE TABLE repositories (
     version BIGINT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    forge TEXT,
+    forge_error TEXT,
     UNIQUE (account_id, name)
 );
 CREATE INDEX repositories_by_next_sync ON repositories (next_sync_at) WHERE enabled = 1;
@@ -417,3 +419,23 @@ CREATE INDEX deliveries_by_group ON deliveries (account_id, group_key, created_a
 CREATE INDEX deliveries_pending ON deliveries (next_at) WHERE state = 'pending';
 CREATE INDEX deliveries_untold ON deliveries (account_id, provider) WHERE state = 'suppressed' AND digest_id IS NULL;
 CREATE INDEX deliveries_by_time ON deliveries (created_at);
+
+-- What the forges of repositories are to show: beside a commit, or on a pull request. A row is what it shall say; whoever
+-- sends it says whether it does.
+CREATE TABLE forge_reports (
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    repository_id TEXT NOT NULL REFERENCES repositories (id),
+    kind TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    content TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    run_id TEXT,
+    state TEXT NOT NULL,
+    attempts BIGINT NOT NULL,
+    next_at BIGINT NOT NULL,
+    last_error TEXT,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (repository_id, kind, subject)
+);
+CREATE INDEX forge_reports_waiting ON forge_reports (next_at) WHERE state = 'waiting';
+CREATE INDEX forge_reports_by_time ON forge_reports (updated_at);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -60,11 +61,33 @@ pub struct Repository {
     pub created_at: Timestamp,
     /// When its configuration was last changed.
     pub updated_at: Timestamp,
+    /// What its forge is told.
+    pub forge: Option<ForgeSettings>,
+    /// Why its forge could not be told when it was last tried.
+    pub forge_error: Option<String>,
+}
+
+/// How the forge of a repository is reached and what it is told. The token is elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgeSettings {
+    /// Which API it has.
+    pub kind: String,
+    /// Where that is, if not where the repository's address leads.
+    pub api_url: Option<String>,
+    /// `owner/name` there, if not what the repository's address says.
+    pub project: Option<String>,
+    /// Where the token is kept, if not with the repository's credential.
+    pub credential_path: Option<String>,
+    /// Whether commits get a status.
+    pub commit_status: bool,
+    /// Whether pull requests get a comment.
+    pub comment: bool,
 }
 
 const COLUMNS: &str = "id, account_id, name, repo_url, branch, path_prefix, credential_path, ca_pem, signers, \
                        host_keys, enabled, auto_apply, interval_ms, next_sync_at, last_run_id, last_run_at, \
-                       last_status, last_error, good_run_id, good_commit, good_at, version, created_at, updated_at";
+                       last_status, last_error, good_run_id, good_commit, good_at, version, created_at, updated_at, \
+                       forge, forge_error";
 
 fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
     Ok(Repository {
@@ -92,7 +115,14 @@ fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
         version: row.number()?,
         created_at: row.moment()?,
         updated_at: row.moment()?,
+        forge: row.optional_json()?,
+        forge_error: row.optional_text()?,
     })
+}
+
+fn forge_text(repository: &Repository) -> Option<String> {
+    let forge = repository.forge.as_ref()?;
+    Some(serde_json::to_string(forge).expect("texts and booleans are JSON"))
 }
 
 fn interval_ms(repository: &Repository) -> i64 {
@@ -147,6 +177,14 @@ impl Reading {
         rows.iter_mut().map(read_repository).collect()
     }
 
+    /// Repositories of every account whose forge is told something.
+    pub async fn repositories_with_forge(&mut self) -> Result<Vec<Repository>, StoreError> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM repositories WHERE forge IS NOT NULL ORDER BY account_id, id");
+        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter_mut().map(read_repository).collect()
+    }
+
     /// Account and id of every repository that was ever compared with live.
     pub async fn repositories_compared(&mut self) -> Result<Vec<(String, String)>, StoreError> {
         let sql =
@@ -161,8 +199,8 @@ impl Writing {
     pub async fn repository_add(&mut self, repository: &Repository) -> Result<(), StoreError> {
         let sql = "INSERT INTO repositories (id, account_id, name, repo_url, branch, path_prefix, credential_path, \
                    ca_pem, signers, host_keys, enabled, auto_apply, interval_ms, next_sync_at, last_status, version, \
-                   created_at, updated_at) \
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16, $16)";
+                   created_at, updated_at, forge) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16, $16, $17)";
         let values = values![
             &repository.id,
             &repository.account_id,
@@ -179,7 +217,8 @@ impl Writing {
             interval_ms(repository),
             repository.next_sync_at,
             &repository.last_status,
-            repository.created_at
+            repository.created_at,
+            forge_text(repository)
         ];
         self.connection.execute(sql, values).await?;
         Ok(())
@@ -189,7 +228,8 @@ impl Writing {
     pub async fn repository_configure(&mut self, repository: &Repository) -> Result<bool, StoreError> {
         let sql = "UPDATE repositories SET name = $3, repo_url = $4, branch = $5, path_prefix = $6, \
                    credential_path = $7, ca_pem = $8, signers = $9, host_keys = $10, enabled = $11, auto_apply = $12, \
-                   interval_ms = $13, next_sync_at = $14, updated_at = $15, version = version + 1 \
+                   interval_ms = $13, next_sync_at = $14, updated_at = $15, forge = $16, forge_error = $17, \
+                   version = version + 1 \
                    WHERE id = $1 AND version = $2";
         let values = values![
             &repository.id,
@@ -206,7 +246,9 @@ impl Writing {
             repository.auto_apply,
             interval_ms(repository),
             repository.next_sync_at,
-            repository.updated_at
+            repository.updated_at,
+            forge_text(repository),
+            &repository.forge_error
         ];
         Ok(self.connection.execute(sql, values).await? == 1)
     }
@@ -215,6 +257,13 @@ impl Writing {
     pub async fn repository_schedule(&mut self, id: &str, next_sync_at: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET next_sync_at = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, next_sync_at]).await?;
+        Ok(())
+    }
+
+    /// Notes whether the forge of a repository could be told.
+    pub async fn repository_told(&mut self, id: &str, error: Option<&str>) -> Result<(), StoreError> {
+        let sql = "UPDATE repositories SET forge_error = $2 WHERE id = $1";
+        self.connection.execute(sql, values![id, error]).await?;
         Ok(())
     }
 
@@ -263,6 +312,7 @@ impl Writing {
             "DELETE FROM webhooks WHERE repository_id = $1",
             "DELETE FROM webhook_deliveries WHERE repository_id = $1",
             "DELETE FROM previews WHERE repository_id = $1",
+            "DELETE FROM forge_reports WHERE repository_id = $1",
             "UPDATE resources SET owner_id = NULL WHERE owner_id = $1",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
             "DELETE FROM repositories WHERE id = $1",
@@ -295,6 +345,7 @@ impl Writing {
             "DELETE FROM acceptances WHERE repository_id = $1",
             "DELETE FROM drifts WHERE repository_id = $1",
             "DELETE FROM previews WHERE repository_id = $1",
+            "DELETE FROM forge_reports WHERE repository_id = $1",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
         ] {
             self.connection.execute(sql, values![&repository.id]).await?;

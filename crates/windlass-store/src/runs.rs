@@ -266,6 +266,20 @@ impl Reading {
         rows.iter_mut().map(read_run).collect()
     }
 
+    /// The newest run of a repository that read a commit, without its diff, its problems and its drift.
+    pub async fn run_of_last_commit(
+        &mut self,
+        account_id: &str,
+        repository_id: &str,
+    ) -> Result<Option<Run>, StoreError> {
+        let sql = format!(
+            "SELECT {HEAD} FROM sync_runs WHERE repository_id = $1 AND account_id = $2 AND commit_sha IS NOT NULL \
+             ORDER BY id DESC LIMIT 1"
+        );
+        let mut rows = self.connection.rows_built(sql, values![repository_id, account_id]).await?;
+        rows.first_mut().map(read_run).transpose()
+    }
+
     /// Unfinished runs of every account, oldest first.
     pub async fn runs_unfinished(&mut self) -> Result<Vec<Run>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE status = 'in_progress' ORDER BY id");

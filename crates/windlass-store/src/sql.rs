@@ -214,6 +214,12 @@ impl Row {
         serde_json::from_str(&text).map_err(|_| self.broken(&text))
     }
 
+    /// The next column, a JSON document or nothing.
+    pub(crate) fn optional_json<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, StoreError> {
+        let Some(text) = self.optional_text()? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|_| self.broken(&text))
+    }
+
     fn step(&mut self) -> usize {
         let index = self.next;
         self.next += 1;

@@ -36,13 +36,14 @@ const LARGE: [&str; 14] = [
     "events",
     "audit",
     "deliveries",
+    "forge_reports",
     "previews",
     "webhook_deliveries",
 ];
 
 /// Indexes that hold only what is under way, and may be read from end to end.
 const SMALL: [&str; 4] =
-    ["proposals_to_apply", "proposals_blocked", "sync_runs_unfinished", "deliveries_untold"];
+    ["proposals_to_apply", "proposals_blocked", "sync_runs_unfinished", "deliveries_untold", "forge_reports_waiting"];
 
 static HEARD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
@@ -203,6 +204,9 @@ async fn look_up(store: &Store) {
     reading.proposal("a", "x").await.unwrap();
     reading.run_proposals("x").await.unwrap();
     reading.run_fates("a", "x").await.unwrap();
+    reading.run_of_last_commit("a", "r").await.unwrap();
+    reading.forge_reports("a", "r", 9).await.unwrap();
+    reading.forge_reports_due(now(), now(), 9).await.unwrap();
     reading.runs_of_proposals(&["x", "y"]).await.unwrap();
     reading.proposals_by_id("a", &["x", "y"]).await.unwrap();
     reading.proposals_offered("r").await.unwrap();
@@ -280,6 +284,8 @@ async fn write(store: &Store) {
     writing.delivery_retry("a", "x", now()).await.unwrap();
     writing.deliveries_digested("a", "p", "x").await.unwrap();
     writing.deliveries_forget(now()).await.unwrap();
+    writing.forge_reports_retry("r", now()).await.unwrap();
+    writing.forge_reports_forget(now()).await.unwrap();
     writing.repository_remove("r").await.unwrap();
     writing.commit().await.unwrap();
     store.lease_take("sync", "me", now(), Duration::from_secs(1)).await.unwrap();

@@ -234,6 +234,16 @@ pub(crate) fn body(message: &Option<String>) -> Option<&str> {
     Some(rest.trim()).filter(|rest| !rest.is_empty())
 }
 
+/// What people call a forge.
+pub(crate) fn forge(kind: &str) -> &str {
+    match kind {
+        "github" => "GitHub",
+        "gitea" => "Gitea",
+        "gitlab" => "GitLab",
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ mod drift;
 mod error;
 mod event;
 mod notification;
+mod forge;
 mod page;
 mod policy;
 mod preview;
@@ -29,6 +30,7 @@ pub use drift::{AcceptBody, Acceptance, AdoptBody, Adopted, DriftItem, DriftRepo
 pub use error::{ErrorBody, ErrorDetail, ErrorEnvelope};
 pub use event::{EventInfo, EventList};
 pub use notification::{DeliveryEnvelope, DeliveryInfo, DeliveryList, ProviderTest};
+pub use forge::{ForgeFields, ForgeInfo, GiteaRepositoryBody, GiteaRepositoryEnvelope, GiteaRepositoryInfo};
 pub use page::PageMeta;
 pub use policy::{PolicyBody, PolicyInfo};
 pub use preview::{PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList};

@@ -46,6 +46,9 @@ pub struct RepositoryFields {
     /// Seconds between syncs, 10 to 86400. Default 300.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconcile_interval_seconds: Option<u64>,
+    /// What its forge is told. Left out when registering, nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge: Option<super::ForgeFields>,
 }
 
 /// A registered repository.
@@ -93,6 +96,9 @@ pub struct RepositoryInfo {
     pub last_synced_revision: Option<String>,
     /// When the next run is due.
     pub next_sync_at: Option<String>,
+    /// What its forge is told; null if nothing.
+    #[serde(default)]
+    pub forge: Option<super::ForgeInfo>,
     /// For `If-Match`.
     pub version: i64,
     /// Since when it is registered.
@@ -135,7 +141,8 @@ pub struct RepositoryTest {
 /// One step of a connection test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckInfo {
-    /// `credential`, `dns`, `connect`, `tls`, `host_key`, `auth`, `branch`, `signature`, `prefix` or `file`.
+    /// `credential`, `dns`, `connect`, `tls`, `host_key`, `auth`, `branch`, `signature`, `prefix`, `file`
+    /// or `forge`.
     pub step: String,
     /// How it went.
     pub outcome: CheckOutcome,

@@ -8,6 +8,8 @@ mod credentials;
 pub(crate) mod drift;
 pub(crate) mod error;
 pub(crate) mod events;
+mod forge;
+mod forge_fields;
 pub(crate) mod guard;
 mod health;
 mod idempotency;

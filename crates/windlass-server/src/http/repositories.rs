@@ -15,6 +15,7 @@ use super::request::{Answer, Body, IfMatch, created, done, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::ending::{Ending, end_all};
+use crate::forge;
 use crate::regate::regate;
 use crate::server::Server;
 use crate::sync::{FetchPlan, SyncRequest, queue_run};
@@ -76,7 +77,7 @@ pub(crate) async fn register(
 ) -> Result<RepositoryInfo, HttpError> {
     let now = now();
     let config = server.config();
-    let repository = new_repository(&who.account_id, fields, config.insecure_git, now)?;
+    let repository = new_repository(&who.account_id, fields, config, now)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.repository(&who.account_id, &repository.name).await?.is_some() {
         let message = format!("there is a repository named {}", repository.name);
@@ -106,7 +107,7 @@ fn shown(repository: &Repository) -> Value {
         "path_prefix": repository.path_prefix, "vault_credential_path": repository.credential_path,
         "enabled": repository.enabled, "auto_apply": repository.auto_apply,
         "reconcile_interval_seconds": repository.interval.as_secs(),
-        "requires_signature": repository.signers.is_some(),
+        "requires_signature": repository.signers.is_some(), "forge": repository.forge,
     })
 }
 
@@ -153,8 +154,8 @@ pub(crate) async fn configure(
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id).await?;
     if_match.check(repository.version)?;
-    let was_good = repository.good_commit.clone();
-    change_repository(&mut repository, fields, server.config().insecure_git)?;
+    let (was_good, told) = (repository.good_commit.clone(), repository.forge.clone());
+    change_repository(&mut repository, fields, server.config())?;
     repository.updated_at = now;
     repository.next_sync_at = now;
     let taken = writing.repository(&who.account_id, &repository.name).await?;
@@ -166,6 +167,11 @@ pub(crate) async fn configure(
     }
     if was_good.is_some() && repository.good_commit.is_none() {
         writing.repository_unread(&repository.id).await?;
+    }
+    match told == repository.forge {
+        true => writing.forge_reports_retry(&repository.id, now).await.map(|_| ())?,
+        // Where it is told now, nothing was told yet.
+        false => writing.forge_reports_remove(&repository.id).await?,
     }
     record(&mut writing, who, "repository.change", &repository, shown(&repository), now);
     // Its proposals may need no approval any more.
@@ -239,6 +245,7 @@ pub(super) async fn relocate(
     left.id = windlass_store::new_id();
     left.name = format!("{}-moved", repository.name.chars().take(56).collect::<String>());
     left.enabled = false;
+    left.forge = None;
     writing.repository_leave(&repository, &left, &target.id, now).await?;
     let request =
         SyncRequest { trigger: Trigger::Revert, by: Some(who.email.clone()), confirm_mass_destroy: true };
@@ -288,7 +295,7 @@ pub(crate) async fn examine_new(
     who: &Identity,
     fields: RepositoryFields,
 ) -> Result<RepositoryTest, HttpError> {
-    let repository = new_repository(&who.account_id, fields, server.config().insecure_git, now())?;
+    let repository = new_repository(&who.account_id, fields, server.config(), now())?;
     examine(server, &repository, &who.account_name).await
 }
 
@@ -331,6 +338,9 @@ async fn examine(
             };
             CheckInfo { step: check.name.to_owned(), outcome, message, help }
         }));
+    }
+    if let Some(settings) = &repository.forge {
+        checks.push(forge::examine(repository, settings, account, config).await);
     }
     let ok_all = checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
     Ok(RepositoryTest { ok: ok_all, checks })

@@ -10,6 +10,8 @@ use windlass_source::{Branch, HostKeys, Insecure, PathPrefix, RemoteUrl, Signers
 use windlass_store::{Repository, new_id};
 
 use super::error::HttpError;
+use super::forge_fields::{change_forge, check_forge, forge_info};
+use crate::config::Config;
 use crate::sync::required_keys;
 
 const DEFAULT_INTERVAL: u64 = 300;
@@ -21,7 +23,7 @@ const INTERVALS: std::ops::RangeInclusive<u64> = 10..=86_400;
 pub(super) fn new_repository(
     account_id: &str,
     fields: RepositoryFields,
-    insecure: Insecure,
+    config: &Config,
     now: Timestamp,
 ) -> Result<Repository, HttpError> {
     let Some(url) = fields.repo_url.clone() else {
@@ -57,8 +59,10 @@ pub(super) fn new_repository(
         version: 1,
         created_at: now,
         updated_at: now,
+        forge: None,
+        forge_error: None,
     };
-    change_repository(&mut repository, fields, insecure)?;
+    change_repository(&mut repository, fields, config)?;
     Ok(repository)
 }
 
@@ -72,7 +76,7 @@ fn name_from(url: &str) -> String {
 pub(super) fn change_repository(
     repository: &mut Repository,
     fields: RepositoryFields,
-    insecure: Insecure,
+    config: &Config,
 ) -> Result<(), HttpError> {
     let source = (repository.repo_url.clone(), repository.branch.clone(), repository.path_prefix.clone());
     if let Some(name) = fields.name {
@@ -111,7 +115,11 @@ pub(super) fn change_repository(
         }
         repository.interval = Duration::from_secs(seconds);
     }
-    let url = check(repository, insecure)?;
+    let url = check(repository, config.insecure_git)?;
+    if let Some(forge) = fields.forge {
+        change_forge(repository, forge)?;
+    }
+    check_forge(repository, config)?;
     let now_at = (repository.repo_url.clone(), repository.branch.clone(), repository.path_prefix.clone());
     if source != now_at {
         repository.good_commit = None;
@@ -199,6 +207,7 @@ pub(super) fn info(repository: &Repository) -> RepositoryInfo {
         last_run_id: repository.last_run_id.clone(),
         last_synced_at: repository.last_run_at.map(|at| at.to_string()),
         last_synced_revision: repository.good_commit.clone(),
+        forge: forge_info(repository),
         next_sync_at: repository.enabled.then(|| repository.next_sync_at.to_string()),
         version: repository.version,
         created_at: repository.created_at.to_string(),

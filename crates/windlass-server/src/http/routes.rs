@@ -9,8 +9,8 @@ use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
-    accounts, audit, auth, credentials, drift, events, guard, health, idempotency, notifications, policy,
-    previews, proposals, repositories, resources, runs, tokens, users, webhooks,
+    accounts, audit, auth, credentials, drift, events, forge, guard, health, idempotency, notifications,
+    policy, previews, proposals, repositories, resources, runs, tokens, users, webhooks,
 };
 use crate::mcp;
 use crate::server::Server;
@@ -94,6 +94,7 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::DriftAccept => post(drift::accept),
         Operation::DriftUnaccept => post(drift::unaccept),
         Operation::CredentialList => get(credentials::list),
+        Operation::GiteaRepositoryCreate => post(forge::create_in_gitea),
         Operation::RunList => get(runs::list),
         Operation::RunShow => get(runs::show),
         Operation::ProposalList => get(proposals::list),

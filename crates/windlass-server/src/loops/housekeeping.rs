@@ -56,6 +56,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.proposals_forget(old, very_old).await?;
     writing.events_forget(old, very_old).await?;
     writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
+    writing.forge_reports_forget(old).await?;
     writing.commit().await
 }
 

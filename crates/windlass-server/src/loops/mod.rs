@@ -1,6 +1,7 @@
 //! What all loops share: waiting for a nudge, a time or the end.
 
 mod credentials;
+mod forge;
 mod housekeeping;
 
 use std::time::Duration;
@@ -64,6 +65,7 @@ pub(crate) fn start(server: &Server) -> JoinSet<()> {
     loops.spawn(crate::drift::run_loop(server.clone()));
     loops.spawn(crate::notify::run_loop(server.clone()));
     loops.spawn(credentials::run_loop(server.clone()));
+    loops.spawn(forge::run_loop(server.clone()));
     loops.spawn(housekeeping::run_loop(server.clone()));
     loops
 }

@@ -2,10 +2,10 @@
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use windlass_api::types::{RepositoryFields, RepositoryInfo, RepositoryTest};
+use windlass_api::types::{ForgeFields, ForgeInfo, RepositoryFields, RepositoryInfo, RepositoryTest};
 use windlass_core::secret::is_private_key;
 use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::repository_form::{Filled, RepositoryForm};
+use windlass_web::pages::repository_form::{Filled, FilledForge, RepositoryForm};
 
 use super::came::{self, Came};
 use super::form::Form;
@@ -69,6 +69,7 @@ pub(super) async fn edit(
         interval: existing.reconcile_interval_seconds.to_string(),
         enabled: existing.enabled,
         auto_apply: existing.auto_apply,
+        forge: existing.forge.as_ref().map(shown_forge).unwrap_or_default(),
         ..Filled::default()
     };
     again(&server, &who, &visit, Some(existing), filled, Came::Nothing).await
@@ -104,6 +105,18 @@ async fn existing(server: &Server, who: &Identity, id: &str) -> Result<Repositor
     repositories::load(&mut reading, who, id).await
 }
 
+fn shown_forge(forge: &ForgeInfo) -> FilledForge {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    FilledForge {
+        kind: forge.kind.clone(),
+        api_url: text(&forge.api_url),
+        project: text(&forge.project),
+        credential_path: text(&forge.credential_path),
+        commit_status: forge.commit_status,
+        comment: forge.comment,
+    }
+}
+
 fn read(form: &Form) -> Filled {
     let text = |name: &str| form.text(name).trim().to_owned();
     Filled {
@@ -119,6 +132,14 @@ fn read(form: &Form) -> Filled {
         allowed_signers: text("allowed_signers"),
         drops_ca: form.is_ticked("drops_ca"),
         drops_signers: form.is_ticked("drops_signers"),
+        forge: FilledForge {
+            kind: text("forge_kind"),
+            api_url: text("forge_api_url"),
+            project: text("forge_project"),
+            credential_path: text("forge_credential_path"),
+            commit_status: form.is_ticked("forge_commit_status"),
+            comment: form.is_ticked("forge_comment"),
+        },
     }
 }
 
@@ -153,21 +174,44 @@ fn fields_of(filled: &Filled, used: Use) -> Result<RepositoryFields, HttpError> 
         enabled: Some(filled.enabled),
         auto_apply: Some(filled.auto_apply),
         reconcile_interval_seconds: interval,
+        forge: forge_of(&filled.forge, used),
     })
+}
+
+/// What the form says about the forge; nothing where it says nothing.
+fn forge_of(filled: &FilledForge, used: Use) -> Option<ForgeFields> {
+    let kind = Some(filled.kind.clone());
+    match (filled.kind.as_str(), used) {
+        ("", _) | ("none", Use::New) => None,
+        ("none", Use::Existing) => Some(ForgeFields { kind, ..ForgeFields::default() }),
+        _ => Some(ForgeFields {
+            kind,
+            api_url: Some(filled.api_url.clone()),
+            project: Some(filled.project.clone()),
+            credential_path: Some(filled.credential_path.clone()),
+            commit_status: Some(filled.commit_status),
+            comment: Some(filled.comment),
+        }),
+    }
 }
 
 /// What was typed stands in the form again, but no secret that was typed in the wrong place.
 fn leave_out_secrets(filled: &mut Filled) {
-    if let Some((scheme, rest)) = filled.repo_url.split_once("://") {
-        let host = rest.split('/').next().unwrap_or_default();
-        if let Some((user, _)) = host.rsplit_once('@').filter(|(user, _)| user.contains(':')) {
-            filled.repo_url = format!("{scheme}://{}", &rest[user.len() + 1..]);
-        }
-    }
-    for text in [&mut filled.ca_pem, &mut filled.allowed_signers, &mut filled.credential_path] {
+    leave_out_password(&mut filled.repo_url);
+    leave_out_password(&mut filled.forge.api_url);
+    let path = &mut filled.forge.credential_path;
+    for text in [&mut filled.ca_pem, &mut filled.allowed_signers, &mut filled.credential_path, path] {
         if is_private_key(text) {
             text.clear();
         }
+    }
+}
+
+fn leave_out_password(url: &mut String) {
+    let Some((scheme, rest)) = url.split_once("://") else { return };
+    let host = rest.split('/').next().unwrap_or_default();
+    if let Some((user, _)) = host.rsplit_once('@').filter(|(user, _)| user.contains(':')) {
+        *url = format!("{scheme}://{}", &rest[user.len() + 1..]);
     }
 }
 

@@ -10,6 +10,7 @@ mod desired;
 mod drift;
 mod errors;
 mod events;
+mod forge_reports;
 mod isolation;
 mod leases;
 mod previews;

@@ -1,6 +1,6 @@
 //! Registered repositories.
 
-use windlass_store::{Acceptance, Drift, NewWanted, Run, StoreError};
+use windlass_store::{Acceptance, Drift, ForgeSettings, NewWanted, Run, StoreError};
 
 use crate::world::{at, node, node_key, on_both, repository};
 
@@ -15,6 +15,8 @@ fn a_repository_is_stored_as_it_was_configured() {
         fleet.ca_pem = Some("-----BEGIN".to_owned());
         fleet.credential_path = None;
         (fleet.enabled, fleet.auto_apply) = (false, true);
+        fleet.forge = Some(forge());
+        fleet.forge_error = Some("no route".to_owned());
         let mut writing = world.store.write().await.unwrap();
         assert!(writing.repository_configure(&fleet).await.unwrap());
         assert!(!writing.repository_configure(&fleet).await.unwrap(), "its version is not the last any more");
@@ -165,6 +167,17 @@ fn resources_are_disowned_in_their_own_account_only() {
         assert_eq!(writing.resources_disown(&fleet.id).await.unwrap(), 1);
         assert_eq!(writing.resource(&acme, &node_key("edge-01")).await.unwrap().unwrap().owner_id, None);
     });
+}
+
+fn forge() -> ForgeSettings {
+    ForgeSettings {
+        kind: "gitea".to_owned(),
+        api_url: None,
+        project: Some("acme/fleet".to_owned()),
+        credential_path: Some("gitops/forge".to_owned()),
+        commit_status: true,
+        comment: false,
+    }
 }
 
 fn acceptance() -> Acceptance {

@@ -201,6 +201,8 @@ pub(crate) fn repository(account_id: &str, name: &str) -> Repository {
         version: 1,
         created_at: at(0),
         updated_at: at(0),
+        forge: None,
+        forge_error: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! directories is touched.
 
 mod chromium;
+mod forge;
 mod git_https;
 mod git_ssh;
 mod mail;
@@ -19,6 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use chromium::Chromium;
+pub use forge::{Flavour, PretendComment, PretendForge, Received};
 pub use git_https::GitHttps;
 pub use git_ssh::GitSsh;
 pub use mail::MailServer;

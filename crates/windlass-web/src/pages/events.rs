@@ -81,6 +81,7 @@ const KINDS: &[(&str, &str)] = &[
     ("gitops.drift_resolved", "Drift resolved"),
     ("gitops.sync_succeeded", "Sync succeeded"),
     ("gitops.sync_failed", "Sync failed"),
+    ("forge.report_failed", "Forge not told"),
     ("resource.", "Changed by hand"),
     ("account.", "The account"),
 ];

@@ -84,6 +84,11 @@ impl Repository {
         (error.code == MASS_DESTROY).then_some(error.message.as_str())
     }
 
+    /// Why the forge could not be told when it was last tried.
+    pub(crate) fn forge_error(&self) -> Option<&str> {
+        self.repository.forge.as_ref()?.last_error.as_deref()
+    }
+
     pub(crate) fn is_ssh(&self) -> bool {
         shape(&self.repository.repo_url) == "ssh"
     }

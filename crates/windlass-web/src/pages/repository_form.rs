@@ -34,6 +34,38 @@ pub struct Filled {
     pub drops_ca: bool,
     /// Whether signatures are no longer demanded.
     pub drops_signers: bool,
+    /// What the forge is told.
+    pub forge: FilledForge,
+}
+
+/// What stands in the part about the forge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilledForge {
+    /// Which forge: `none`, `github`, `gitea` or `gitlab`; empty to leave it as it is.
+    pub kind: String,
+    /// Where its API is.
+    pub api_url: String,
+    /// `owner/name` there.
+    pub project: String,
+    /// Where the token is kept.
+    pub credential_path: String,
+    /// Whether commits get a status.
+    pub commit_status: bool,
+    /// Whether pull requests get a comment.
+    pub comment: bool,
+}
+
+impl Default for FilledForge {
+    fn default() -> FilledForge {
+        FilledForge {
+            kind: "none".to_owned(),
+            api_url: String::new(),
+            project: String::new(),
+            credential_path: String::new(),
+            commit_status: true,
+            comment: true,
+        }
+    }
 }
 
 impl Default for Filled {
@@ -51,6 +83,7 @@ impl Default for Filled {
             allowed_signers: String::new(),
             drops_ca: false,
             drops_signers: false,
+            forge: FilledForge::default(),
         }
     }
 }
@@ -72,7 +105,7 @@ pub struct RepositoryForm {
 }
 
 /// The fields whose errors begin with their names.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 12] = [
     "repo_url",
     "name",
     "branch",
@@ -81,7 +114,15 @@ const FIELDS: [&str; 8] = [
     "reconcile_interval_seconds",
     "ca_pem",
     "allowed_signers",
+    "forge.kind",
+    "forge.api_url",
+    "forge.project",
+    "forge.credential_path",
 ];
+
+/// The forges that can be told, as settings and people call them.
+const FORGES: [(&str, &str); 4] =
+    [("none", "Nothing"), ("github", "GitHub"), ("gitea", "Gitea or Forgejo"), ("gitlab", "GitLab")];
 
 impl RepositoryForm {
     pub(crate) fn shape(&self) -> &'static str {
@@ -109,6 +150,17 @@ impl RepositoryForm {
             || !filled.ca_pem.is_empty()
             || !filled.allowed_signers.is_empty()
             || self.existing.as_ref().is_some_and(|it| it.has_ca || it.requires_signature)
+    }
+
+    /// Whether the part about the forge is open.
+    pub(crate) fn is_told(&self) -> bool {
+        let is_wrong = FIELDS.iter().any(|field| field.starts_with("forge.") && self.wrong(field).is_some());
+        is_wrong || !matches!(self.filled.forge.kind.as_str(), "" | "none")
+    }
+
+    pub(crate) fn forges(&self) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+        let chosen = self.filled.forge.kind.clone();
+        FORGES.into_iter().map(move |(kind, name)| (kind, name, kind == chosen))
     }
 
     pub(crate) fn has_ca(&self) -> bool {

@@ -10,7 +10,7 @@ use windlass_api::permission::{Permission, Role};
 use windlass_api::types as api;
 use windlass_api::types::{
     AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ErrorBody, ErrorDetail, EventInfo, FieldChange,
-    GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo,
+    ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo,
     RunProposal,
 };
 use windlass_core::proposal::Status;
@@ -233,6 +233,15 @@ fn repository(t: &str) -> RepositoryInfo {
         last_run_id: some(t),
         last_synced_at: some(t),
         last_synced_revision: some(t),
+        forge: Some(ForgeInfo {
+            kind: text(t),
+            api_url: some(t),
+            project: some(t),
+            credential_path: some(t),
+            commit_status: true,
+            comment: true,
+            last_error: some(t),
+        }),
         next_sync_at: some(t),
         version: 1,
         created_at: text(t),

@@ -9,7 +9,7 @@ use windlass_core::redacted::Redacted;
 use windlass_web::Html;
 use windlass_web::pages::notifications::{Notifications, Provider};
 use windlass_web::pages::repository::{Aside, HookSecret, Repository};
-use windlass_web::pages::repository_form::{Filled, RepositoryForm};
+use windlass_web::pages::repository_form::{Filled, FilledForge, RepositoryForm};
 use windlass_web::pages::settings::{Once, People, Policy, Settings, Tokens};
 
 use super::{error, frame, preview, problem, repository, run, some, text};
@@ -49,6 +49,14 @@ fn filled(t: &str) -> Filled {
         allowed_signers: text(t),
         drops_ca: true,
         drops_signers: true,
+        forge: FilledForge {
+            kind: text("gitea"),
+            api_url: text(t),
+            project: text(t),
+            credential_path: text(t),
+            commit_status: true,
+            comment: true,
+        },
     }
 }
 

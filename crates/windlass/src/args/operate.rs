@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::forge::ForgeOptions;
 use super::vault::VaultOptions;
 
 /// Where a server's data is.
@@ -45,6 +46,9 @@ pub(crate) struct ServeOptions {
 
     #[command(flatten)]
     pub(crate) vault: VaultOptions,
+
+    #[command(flatten)]
+    pub(crate) forge: ForgeOptions,
 
     /// Also accept http:// and file:// repositories. For tests and demonstrations.
     #[arg(long)]

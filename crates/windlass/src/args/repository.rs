@@ -171,6 +171,39 @@ pub(crate) struct RepoSettings {
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true,
           value_name = "true|false")]
     pub(crate) auto_apply: Option<bool>,
+
+    #[command(flatten)]
+    pub(crate) forge: ForgeSettings,
+}
+
+/// What the forge of a repository is told.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Forge")]
+pub(crate) struct ForgeSettings {
+    /// Tell the forge about commits and pull requests; `none` to tell it nothing any more. Known by itself for github.com
+    /// and gitlab.com.
+    #[arg(long, value_name = "KIND", value_parser = ["github", "gitea", "forgejo", "gitlab", "none"])]
+    pub(crate) forge: Option<String>,
+
+    /// Where the API of the forge is. Default: on the repository's host.
+    #[arg(long, value_name = "URL")]
+    pub(crate) forge_api_url: Option<String>,
+
+    /// The repository on the forge. Default: what the address says.
+    #[arg(long, value_name = "OWNER/NAME")]
+    pub(crate) forge_project: Option<String>,
+
+    /// Where the server finds the token of the forge, under the key `token`. Default: the repository's credential.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) forge_credential: Option<String>,
+
+    /// Show a status beside each commit. Default: true.
+    #[arg(long, action = ArgAction::Set, value_name = "true|false")]
+    pub(crate) forge_status: Option<bool>,
+
+    /// Comment on pull requests with the plan. Default: true.
+    #[arg(long, action = ArgAction::Set, value_name = "true|false")]
+    pub(crate) forge_comment: Option<bool>,
 }
 
 fn parse_interval(text: &str) -> Result<u64, String> {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{
-    MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo, RepositoryList,
-    RepositoryTest, WebhookShown,
+    ForgeFields, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo,
+    RepositoryList, RepositoryTest, WebhookShown,
 };
 
 use super::confirm::{Asked, Consent, confirm};
@@ -13,7 +13,7 @@ use super::input::read_text;
 use super::preview;
 use super::remote::Remote;
 use super::sync;
-use crate::args::repository::{RepoCommand, RepoSettings};
+use crate::args::repository::{ForgeSettings, RepoCommand, RepoSettings};
 use crate::args::server::ServerOptions;
 use crate::exit::{CommandError, Exit};
 use crate::view::{self, Terminal};
@@ -193,6 +193,20 @@ fn fields(settings: &RepoSettings) -> Result<RepositoryFields, CommandError> {
         allowed_signers: content(&settings.signers_file)?,
         reconcile_interval_seconds: settings.interval,
         auto_apply: settings.auto_apply,
+        forge: forge(&settings.forge),
         ..RepositoryFields::default()
     })
+}
+
+/// What is asked for about the forge; nothing if nothing is.
+fn forge(settings: &ForgeSettings) -> Option<ForgeFields> {
+    let fields = ForgeFields {
+        kind: settings.forge.clone(),
+        api_url: settings.forge_api_url.clone(),
+        project: settings.forge_project.clone(),
+        credential_path: settings.forge_credential.clone(),
+        commit_status: settings.forge_status,
+        comment: settings.forge_comment,
+    };
+    (fields != ForgeFields::default()).then_some(fields)
 }

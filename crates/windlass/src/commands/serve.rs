@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 
-use windlass_server::{Config, Credentials, FirstLogin, Rhythm, Running, StartError};
+use windlass_server::{Config, Credentials, FirstLogin, Gitea, Rhythm, Running, StartError};
 use windlass_store::Address;
 
+use super::input::read_text;
 use super::vault;
+use crate::args::forge::ForgeOptions;
 use crate::args::operate::{DataOptions, LogFormat, LogOptions, ServeOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view;
@@ -71,6 +73,8 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
         config.insecure_notifications = windlass_server::Plain::OnThisMachine;
     }
     config.credentials = credentials_of(options)?;
+    config.forge_api_hosts.clone_from(&options.forge.forge_api_host);
+    config.gitea = gitea_of(&options.forge)?;
     config.max_proposals = options.max_proposals_per_tick;
     config.rhythm = Rhythm {
         drift: options.drift_interval,
@@ -93,6 +97,16 @@ fn credentials_of(options: &ServeOptions) -> Result<Credentials, CommandError> {
         (None, Some(vault)) => Ok(vault),
         (None, None) => Ok(Credentials::Nowhere),
     }
+}
+
+/// The Gitea in which repositories are made on request, if one was named.
+fn gitea_of(options: &ForgeOptions) -> Result<Option<Gitea>, CommandError> {
+    let (Some(url), Some(path)) = (&options.gitea_url, &options.gitea_credential) else { return Ok(None) };
+    let ca_pem = options.gitea_ca_file.as_deref().map(read_text).transpose()?;
+    Gitea::new(url, path, ca_pem).map(Some).map_err(|error| {
+        let help = error.help();
+        CommandError::usage(error.to_string(), help)
+    })
 }
 
 pub(super) fn start_error(error: &StartError) -> CommandError {

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use windlass_api::types::{CheckOutcome, CredentialList, RepositoryInfo, RepositoryTest};
+use windlass_api::types::{CheckOutcome, CredentialList, ForgeInfo, RepositoryInfo, RepositoryTest};
 use windlass_core::value::Timeout;
 
 use super::table::{Table, state_style, state_word};
@@ -53,7 +53,8 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
         clean(&repository.name),
         clean(&repository.status)
     )?;
-    if let Some(error) = &repository.last_error {
+    let not_told = repository.forge.as_ref().and_then(|forge| forge.last_error.as_ref());
+    for error in repository.last_error.iter().chain(not_told) {
         let red = AnsiColor::Red.on_default();
         writeln!(out, "  {red}{}{red:#}", clean(error))?;
     }
@@ -77,6 +78,7 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
             ("own CA", if repository.has_ca { "yes".to_owned() } else { String::new() }),
             ("signed", signed.to_owned()),
             ("host keys", repository.host_key_fingerprints.join(", ")),
+            ("forge", repository.forge.as_ref().map(forge).unwrap_or_default()),
             ("applies", applies.to_owned()),
             ("syncs", syncs),
             ("last sync", relative_or_never(repository.last_synced_at.as_ref())),
@@ -85,6 +87,16 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
             ("next sync", repository.next_sync_at.as_deref().map(relative).unwrap_or_default()),
         ],
     )
+}
+
+/// What a forge is told, on one line.
+fn forge(forge: &ForgeInfo) -> String {
+    let told = [(forge.commit_status, "statuses"), (forge.comment, "comments")];
+    let told: Vec<&str> = told.into_iter().filter(|(is_told, _)| *is_told).map(|(_, what)| what).collect();
+    match told.is_empty() {
+        true => format!("{}, told nothing", forge.kind),
+        false => format!("{}, told {}", forge.kind, told.join(" and ")),
+    }
 }
 
 /// Prints the steps of a connection test, each with its remedy.

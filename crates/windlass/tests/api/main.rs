@@ -5,6 +5,7 @@ mod authorization;
 mod contract;
 mod errors;
 mod events;
+mod forge;
 mod harness;
 mod isolation;
 mod lists;

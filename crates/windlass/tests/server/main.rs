@@ -10,6 +10,7 @@ mod receiver;
 mod backups;
 mod batches;
 mod crashes;
+mod forge;
 mod gate;
 mod notifications;
 mod previews;

@@ -135,6 +135,53 @@ async fn a_repository_is_changed_only_as_it_was_looked_at_and_keeps_what_is_left
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_forge_is_told_is_chosen_in_the_form_and_taken_back_there() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let mut browser = Browser::of(&installation, &admin);
+    let page = browser.page("/app/repositories/new").await;
+    assert!(page.contains("Tell the forge") && page.contains("Gitea or Forgejo"), "{page}");
+    let at = ("repo_url", "https://git.example.com/acme/fleet.git");
+    for (name, value, told) in [
+        ("forge_api_url", "https://evil.example", "neither the repository’s host nor"),
+        ("forge_api_url", "http://git.example.com:1", "neither"),
+        ("forge_project", "../up", "not the name of a repository"),
+        ("forge_credential_path", "", "there is no token without it"),
+    ] {
+        let mut fields = form(&[at, ("forge_kind", "gitea"), ("forge_credential_path", "gitops/forge")]);
+        fields.retain(|(field, _)| *field != name);
+        fields.push((name, value));
+        let reply = browser.submit(&page, "/app/repositories/new", &fields).await;
+        let told = told.replace('’', "&#39;");
+        assert!(reply.status == 422 && reply.text.contains(&told), "{name}: {reply:?}");
+        assert!(reply.text.contains("class=\"field-error\""), "{name}: {reply:?}");
+    }
+    let good = form(&[
+        at,
+        ("forge_kind", "gitea"),
+        ("forge_credential_path", "gitops/forge"),
+        ("forge_comment", "yes"),
+    ]);
+    browser.submit_and_follow(&page, "/app/repositories/new", &good).await;
+    let now = shown(&installation, &admin, "fleet").await;
+    let forge = &now["forge"];
+    assert_eq!((&forge["kind"], &forge["commit_status"]), (&json!("gitea"), &json!(false)), "{now}");
+    assert_eq!((&forge["comment"], &forge["credential_path"]), (&json!(true), &json!("gitops/forge")));
+    let id = now["id"].as_str().unwrap();
+    let here = browser.page(&format!("/app/repositories/{id}")).await;
+    assert!(here.contains("Gitea, comments"), "{here}");
+    let edit = format!("/app/repositories/{id}/edit");
+    let page = browser.page(&edit).await;
+    assert!(
+        page.contains("<option value=\"gitea\" selected>") && page.contains("value=\"gitops/forge\""),
+        "{page}"
+    );
+    let none = form(&[at, ("name", "fleet"), ("forge_kind", "none")]);
+    browser.submit_and_follow(&page, &edit, &none).await;
+    assert_eq!(shown(&installation, &admin, id).await["forge"], Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn its_page_tests_syncs_and_removes_it() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;

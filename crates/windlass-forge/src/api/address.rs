@@ -1,0 +1,247 @@
+//! Where a forge's API is, and whether a token may be sent there.
+//!
+//! A token goes to the host that the repository itself is on, which already gets the repository's git credential, or to
+//! a host that the operator of the server named. Whoever may change a repository can therefore send a token nowhere
+//! where they could not send a git credential anyway.
+
+use std::fmt;
+
+use url::Url;
+
+use super::{ForgeKind, Place};
+
+/// Whether `http://` is accepted. It is for tests and demonstrations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// Only https.
+    Refused,
+    /// Also plain http.
+    Allowed,
+}
+
+/// Why an address cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// It is not one.
+    #[error("it is not the address of an API")]
+    Malformed,
+    /// A token would cross the network for all to see.
+    #[error("a token is not sent over plain http")]
+    Plain,
+    /// It holds a name or a password.
+    #[error("it contains credentials")]
+    Credentials,
+    /// It is elsewhere than the repository.
+    #[error("{host} is neither the repository's host nor one that the operator of this server named")]
+    Elsewhere {
+        /// Where.
+        host: String,
+    },
+}
+
+impl AddressError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            AddressError::Malformed => {
+                "write https://git.example.com, or with its path https://git.example.com/api/v1"
+            }
+            AddressError::Plain => {
+                "use https; a server for tests accepts http when started with --allow-insecure-git"
+            }
+            AddressError::Credentials => {
+                "keep the token in Vault or in the credentials directory, and name its path"
+            }
+            AddressError::Elsewhere { .. } => {
+                "leave api_url out, or start the server with --forge-api-host for this host"
+            }
+        }
+    }
+}
+
+/// The base of a forge's API.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiAddress {
+    kind: ForgeKind,
+    url: Url,
+}
+
+/// Where a token may be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct HostRule<'r> {
+    /// Where the repository is; none if it is on no host.
+    pub place: Option<&'r Place>,
+    /// `host` or `host:port` of APIs that the operator named.
+    pub allowed: &'r [String],
+}
+
+impl ApiAddress {
+    /// Reads an address. One without a path gets the path that forges of this kind have theirs at.
+    pub fn read(text: &str, kind: ForgeKind, plain: Plain) -> Result<ApiAddress, AddressError> {
+        let mut url = Url::parse(text.trim()).map_err(|_| AddressError::Malformed)?;
+        if url.host_str().is_none_or(str::is_empty) || url.query().is_some() || url.fragment().is_some() {
+            return Err(AddressError::Malformed);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(AddressError::Credentials);
+        }
+        match (url.scheme(), plain) {
+            ("https", _) | ("http", Plain::Allowed) => {}
+            ("http", Plain::Refused) => return Err(AddressError::Plain),
+            _ => return Err(AddressError::Malformed),
+        }
+        if url.path() == "/" {
+            let path = usual_path(kind, url.host_str().unwrap_or_default());
+            url.set_path(path);
+        }
+        Ok(ApiAddress { kind, url })
+    }
+
+    /// Where the API of the forge that a repository is on usually is.
+    pub fn usual(kind: ForgeKind, place: &Place, plain: Plain) -> Result<ApiAddress, AddressError> {
+        if (kind, place.host.as_str()) == (ForgeKind::GitHub, "github.com") {
+            return ApiAddress::read("https://api.github.com", kind, Plain::Refused);
+        }
+        let port = place.web_port.map(|port| format!(":{port}")).unwrap_or_default();
+        ApiAddress::read(&format!("{}://{}{port}", place.web_scheme, place.host), kind, plain)
+    }
+
+    /// Fails unless a token may be sent there.
+    pub fn check(&self, rule: HostRule<'_>) -> Result<(), AddressError> {
+        let host = self.url.host_str().unwrap_or_default();
+        let is_own = rule.place.is_some_and(|place| {
+            let is_github = (place.host.as_str(), host) == ("github.com", "api.github.com");
+            is_github || (place.host == host && self.has_port(place.web_port))
+        });
+        let is_named = rule.allowed.iter().any(|named| self.is_at(named));
+        match is_own || is_named {
+            true => Ok(()),
+            false => Err(AddressError::Elsewhere { host: self.host() }),
+        }
+    }
+
+    /// Whether it is on the port of the repository, or on the usual one.
+    fn has_port(&self, web_port: Option<u16>) -> bool {
+        self.url.port().is_none() || self.url.port() == web_port
+    }
+
+    fn is_at(&self, named: &str) -> bool {
+        let Ok(named) = Url::parse(&format!("{}://{named}/", self.url.scheme())) else { return false };
+        named.host() == self.url.host() && named.port_or_known_default() == self.url.port_or_known_default()
+    }
+
+    /// Whether nobody on the way sees what is sent: it is encrypted, or does not leave this machine.
+    pub fn is_private_way(&self) -> bool {
+        self.url.scheme() == "https" || self.is_here()
+    }
+
+    /// Whether it is on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        match self.url.host() {
+            Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+            Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+            Some(url::Host::Domain(name)) => name == "localhost",
+            None => false,
+        }
+    }
+
+    /// Which API is spoken there.
+    pub fn kind(&self) -> ForgeKind {
+        self.kind
+    }
+
+    /// Host and port, for people.
+    pub fn host(&self) -> String {
+        let port = self.url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{}{port}", self.url.host_str().unwrap_or_default())
+    }
+
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+}
+
+/// Where forges have their API when they are at the root of a host.
+fn usual_path(kind: ForgeKind, host: &str) -> &'static str {
+    match kind {
+        // GitHub's own, and those it hosts for companies, have a host for the API alone.
+        ForgeKind::GitHub if host.starts_with("api.") => "/",
+        ForgeKind::GitHub => "/api/v3",
+        ForgeKind::Gitea => "/api/v1",
+        ForgeKind::GitLab => "/api/v4",
+    }
+}
+
+impl fmt::Display for ApiAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url.as_str().trim_end_matches('/'))
+    }
+}
+
+impl fmt::Debug for ApiAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiAddress({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::place_of;
+    use super::*;
+
+    fn usual(url: &str, kind: ForgeKind) -> String {
+        let place = place_of(url).expect("a place");
+        ApiAddress::usual(kind, &place, Plain::Refused).expect("an address").to_string()
+    }
+
+    #[test]
+    fn the_api_is_where_forges_of_its_kind_have_it() {
+        use ForgeKind::{GitHub, GitLab, Gitea};
+        assert_eq!(usual("git@github.com:a/b.git", GitHub), "https://api.github.com");
+        assert_eq!(usual("git@git.example.com:a/b.git", GitHub), "https://git.example.com/api/v3");
+        assert_eq!(usual("https://git.example.com:8443/a/b", Gitea), "https://git.example.com:8443/api/v1");
+        assert_eq!(usual("ssh://git@git.example.com:2222/a/b", Gitea), "https://git.example.com/api/v1");
+        assert_eq!(usual("git@gitlab.com:a/b/c.git", GitLab), "https://gitlab.com/api/v4");
+        let below = ApiAddress::read("https://example.com/gitea/api/v1/", Gitea, Plain::Refused);
+        assert_eq!(below.expect("an address").to_string(), "https://example.com/gitea/api/v1");
+    }
+
+    #[test]
+    fn what_is_no_place_for_a_token_is_refused() {
+        let read = |text: &str| ApiAddress::read(text, ForgeKind::Gitea, Plain::Refused).map(|_| ());
+        assert_eq!(read("http://git.example.com"), Err(AddressError::Plain));
+        assert_eq!(read("https://ada:x@git.example.com"), Err(AddressError::Credentials));
+        for text in
+            ["git.example.com", "ftp://git.example.com", "https://", "https://h/?x", "https://h/#x", ""]
+        {
+            assert_eq!(read(text), Err(AddressError::Malformed), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_sent_to_the_repositorys_host_or_where_the_operator_says_and_nowhere_else() {
+        let place = place_of("https://git.example.com:8443/acme/fleet").expect("a place");
+        let allowed = ["api.example.com".to_owned(), "127.0.0.1:3000".to_owned(), "bad host".to_owned()];
+        let may = |text: &str, place: Option<&Place>| {
+            let address = ApiAddress::read(text, ForgeKind::Gitea, Plain::Allowed).expect("an address");
+            address.check(HostRule { place, allowed: &allowed }).is_ok()
+        };
+        for (text, expected) in [
+            ("https://git.example.com", true),
+            ("https://GIT.example.com:8443/api/v1", true),
+            ("https://git.example.com:9999", false),
+            ("https://git.example.com.evil.example", false),
+            ("https://evil.example/git.example.com", false),
+            ("https://api.example.com", true),
+            ("https://api.example.com:444", false),
+            ("http://127.0.0.1:3000", true),
+            ("http://127.0.0.1:3001", false),
+            ("https://api.github.com", false),
+        ] {
+            assert_eq!(may(text, Some(&place)), expected, "{text}");
+        }
+        assert!(!may("https://git.example.com", None), "a repository on no host allows none");
+        let github = place_of("git@github.com:acme/fleet").expect("a place");
+        assert!(may("https://api.github.com", Some(&github)));
+    }
+}

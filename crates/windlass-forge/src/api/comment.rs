@@ -1,0 +1,236 @@
+//! A comment on a pull request that is ours, written once and changed in place afterwards.
+//!
+//! Ours is what begins with our marker and was written by the token's own user: anyone can write a marker.
+
+use serde_json::{Value, json};
+
+use super::error::ForgeError;
+use super::request::{Method, Request, below, whoami};
+use super::{Forge, ForgeKind, Project};
+
+/// Comments of one page.
+const PAGE: usize = 50;
+
+/// Pages looked through: ours is among the first of any conversation that people can follow.
+const MAX_PAGES: usize = 40;
+
+/// The shortest limit among the forges, less what the marker and a remark about the cut take.
+const MAX_CHARS: usize = 60_000;
+
+/// What stands at the beginning of our comments for a repository, and is not shown.
+pub fn marker(repository_id: &str) -> String {
+    format!("<!-- windlass:{repository_id} -->")
+}
+
+/// The text of a comment: its marker and what it says, cut where forges would refuse it.
+pub fn marked(marker: &str, markdown: &str) -> String {
+    if markdown.chars().count() <= MAX_CHARS {
+        return format!("{marker}\n{markdown}");
+    }
+    let kept: String = markdown.chars().take(MAX_CHARS).collect();
+    // Whole lines, so that no markup is cut in the middle; a fence that was open is closed.
+    let kept = kept.rsplit_once('\n').map_or(kept.as_str(), |(lines, _)| lines);
+    let is_open = kept.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1;
+    let fence = if is_open { "\n```" } else { "" };
+    format!("{marker}\n{kept}{fence}\n\n*There is more; it is too long for a comment.*")
+}
+
+/// What is to stand on a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comment<'c> {
+    /// The pull request's number.
+    pub number: u64,
+    /// What ours begin with.
+    pub marker: &'c str,
+    /// The whole text, beginning with the marker.
+    pub text: &'c str,
+}
+
+/// What was done so that a comment stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It was written.
+    Written,
+    /// It was changed in place.
+    Changed,
+    /// It stood there already.
+    Unchanged,
+}
+
+/// Where the comments of a pull request are.
+fn comments(kind: ForgeKind, number: &str) -> [&str; 3] {
+    match kind {
+        ForgeKind::GitHub | ForgeKind::Gitea => ["issues", number, "comments"],
+        ForgeKind::GitLab => ["merge_requests", number, "notes"],
+    }
+}
+
+fn doing(kind: ForgeKind, project: &Project, number: u64) -> String {
+    format!("comment on {} {number} of {project}", kind.request_word())
+}
+
+fn list(kind: ForgeKind, project: &Project, number: u64, page: usize) -> Request {
+    let (whole, number_text) = (project.to_string(), number.to_string());
+    let path = below(kind, project, &whole, &comments(kind, &number_text));
+    let mut request = Request::get(&path, doing(kind, project, number));
+    // Gitea gives all at once.
+    if kind != ForgeKind::Gitea {
+        request.query.extend([("per_page", PAGE.to_string()), ("page", page.to_string())]);
+    }
+    if kind == ForgeKind::GitLab {
+        request.query.extend([("sort", "asc".to_owned()), ("order_by", "created_at".to_owned())]);
+    }
+    request
+}
+
+fn write(kind: ForgeKind, project: &Project, comment: Comment<'_>) -> Request {
+    let (whole, number) = (project.to_string(), comment.number.to_string());
+    let path = below(kind, project, &whole, &comments(kind, &number));
+    Request::new(Method::Post, &path, doing(kind, project, comment.number))
+        .body(json!({"body": comment.text}))
+}
+
+fn change(kind: ForgeKind, project: &Project, comment: Comment<'_>, id: &str) -> Request {
+    let (whole, number) = (project.to_string(), comment.number.to_string());
+    let (method, rest) = match kind {
+        ForgeKind::GitHub | ForgeKind::Gitea => (Method::Patch, vec!["issues", "comments", id]),
+        ForgeKind::GitLab => (Method::Put, vec!["merge_requests", &number, "notes", id]),
+    };
+    let path = below(kind, project, &whole, &rest);
+    Request::new(method, &path, doing(kind, project, comment.number)).body(json!({"body": comment.text}))
+}
+
+/// Who wrote a comment.
+fn author(kind: ForgeKind, comment: &Value) -> Option<i64> {
+    let key = match kind {
+        ForgeKind::GitHub | ForgeKind::Gitea => "user",
+        ForgeKind::GitLab => "author",
+    };
+    comment.get(key)?.get("id")?.as_i64()
+}
+
+/// Our comment among those of a page: its id and its text.
+fn ours(kind: ForgeKind, page: &[Value], me: i64, marker: &str) -> Option<(String, String)> {
+    page.iter().find_map(|comment| {
+        let text = comment.get("body")?.as_str()?;
+        let is_ours = author(kind, comment) == Some(me) && text.trim_start().starts_with(marker);
+        is_ours.then(|| Some((comment.get("id")?.as_i64()?.to_string(), text.to_owned())))?
+    })
+}
+
+impl Forge {
+    /// Makes our comment on a pull request say this, whether it stood there before or not.
+    pub async fn put_comment(&self, project: &Project, comment: Comment<'_>) -> Result<Put, ForgeError> {
+        let me = self.wire.send(&whoami()).await?;
+        let me = me.body.get("id").and_then(Value::as_i64).ok_or_else(|| self.wire.not_understood())?;
+        if let Some((id, text)) = self.find_comment(project, comment, me).await? {
+            if same_text(&text, comment.text) {
+                return Ok(Put::Unchanged);
+            }
+            match self.wire.send(&change(self.kind, project, comment, &id)).await {
+                Ok(_) => return Ok(Put::Changed),
+                // Someone removed it meanwhile.
+                Err(ForgeError::Missing { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.wire.send(&write(self.kind, project, comment)).await?;
+        Ok(Put::Written)
+    }
+
+    async fn find_comment(
+        &self,
+        project: &Project,
+        comment: Comment<'_>,
+        me: i64,
+    ) -> Result<Option<(String, String)>, ForgeError> {
+        for page in 1..=MAX_PAGES {
+            let answer = self.wire.send(&list(self.kind, project, comment.number, page)).await?;
+            let found = answer.body.as_array().ok_or_else(|| self.wire.not_understood())?;
+            if let Some(ours) = ours(self.kind, found, me, comment.marker) {
+                return Ok(Some(ours));
+            }
+            if self.kind == ForgeKind::Gitea || found.len() < PAGE {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether two texts are the same but for how forges keep line ends.
+fn same_text(one: &str, other: &str) -> bool {
+    let lines = |text: &str| text.replace("\r\n", "\n").trim_end().to_owned();
+    lines(one) == lines(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARKER: &str = "<!-- windlass:r1 -->";
+
+    fn project() -> Project {
+        Project::parse("acme/fleet").expect("a project")
+    }
+
+    fn comment() -> Comment<'static> {
+        Comment { number: 7, marker: MARKER, text: "<!-- windlass:r1 -->\nplan" }
+    }
+
+    #[test]
+    fn each_forge_has_its_comments_elsewhere() {
+        let told = |request: Request| format!("{:?} {}", request.method, request.path.join("/"));
+        for (kind, listed, changed) in [
+            (
+                ForgeKind::GitHub,
+                "repos/acme/fleet/issues/7/comments",
+                "Patch repos/acme/fleet/issues/comments/9",
+            ),
+            (
+                ForgeKind::Gitea,
+                "repos/acme/fleet/issues/7/comments",
+                "Patch repos/acme/fleet/issues/comments/9",
+            ),
+            (
+                ForgeKind::GitLab,
+                "projects/acme/fleet/merge_requests/7/notes",
+                "Put projects/acme/fleet/merge_requests/7/notes/9",
+            ),
+        ] {
+            assert_eq!(told(list(kind, &project(), 7, 1)), format!("Get {listed}"));
+            assert_eq!(told(write(kind, &project(), comment())), format!("Post {listed}"));
+            assert_eq!(told(change(kind, &project(), comment(), "9")), changed);
+            assert_eq!(write(kind, &project(), comment()).body, Some(json!({"body": comment().text})));
+        }
+        assert_eq!(list(ForgeKind::Gitea, &project(), 7, 1).query, []);
+        assert_eq!(list(ForgeKind::GitHub, &project(), 7, 3).query[1], ("page", "3".to_owned()));
+    }
+
+    #[test]
+    fn only_what_we_wrote_ourselves_is_ours() {
+        let page = [
+            json!({"id": 1, "user": {"id": 66}, "body": MARKER}),
+            json!({"id": 2, "user": {"id": 5}, "body": format!("> {MARKER}")}),
+            json!({"id": 3, "user": {"id": 5}, "body": "hello"}),
+            json!({"id": 4, "body": MARKER}),
+            json!({"id": 5, "user": {"id": 5}, "body": format!("{MARKER}\nplan")}),
+        ];
+        let found = ours(ForgeKind::GitHub, &page, 5, MARKER);
+        assert_eq!(found.map(|(id, _)| id).as_deref(), Some("5"));
+        assert_eq!(ours(ForgeKind::GitLab, &page, 5, MARKER), None, "GitLab calls authors otherwise");
+    }
+
+    #[test]
+    fn a_comment_that_is_too_long_ends_at_a_line_and_says_so() {
+        let long = format!("```text\n{}", "ü line of a plan\n".repeat(10_000));
+        let text = marked(MARKER, &long);
+        assert!(text.starts_with(MARKER) && text.chars().count() < 65_000);
+        assert!(
+            text.ends_with("a plan\n```\n\n*There is more; it is too long for a comment.*"),
+            "{}",
+            &text[text.len() - 99..]
+        );
+        assert_eq!(marked(MARKER, "short"), format!("{MARKER}\nshort"));
+    }
+}

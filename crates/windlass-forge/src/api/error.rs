@@ -1,0 +1,212 @@
+//! What can go wrong with a forge, each by its own name. What the forge said is repeated only where it says what was
+//! wrong with a request, cut short and without the token.
+
+use std::time::Duration;
+
+/// Why a forge did not do what was asked. Never holds the token.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ForgeError {
+    /// What should vouch for the forge is no certificate, or there is no TLS on this machine.
+    #[error("no connection can be prepared: {reason}")]
+    Client {
+        /// Why not.
+        reason: String,
+    },
+    /// The token cannot be one.
+    #[error("the token has characters that no token has")]
+    TokenShape,
+    /// Nobody answers.
+    #[error("{address} cannot be reached: {reason}")]
+    Unreachable {
+        /// Where.
+        address: String,
+        /// Why not.
+        reason: String,
+    },
+    /// Its certificate is not trusted, or it speaks no TLS.
+    #[error("the certificate of {address} is not accepted: {reason}")]
+    Tls {
+        /// Where.
+        address: String,
+        /// Why not.
+        reason: String,
+    },
+    /// It did not answer in time.
+    #[error("{address} did not answer in time")]
+    Timeout {
+        /// Where.
+        address: String,
+    },
+    /// 401.
+    #[error("{address} does not accept the token: it is wrong, has expired or was revoked")]
+    Token {
+        /// Where.
+        address: String,
+    },
+    /// 403.
+    #[error("the token may not {doing}{}", because(.reason))]
+    Forbidden {
+        /// What was tried.
+        doing: String,
+        /// What the forge said, if anything.
+        reason: String,
+    },
+    /// 404.
+    #[error("cannot {doing}: there is no such thing, or the token does not let us see it")]
+    Missing {
+        /// What was tried.
+        doing: String,
+    },
+    /// 409 while making something.
+    #[error("cannot {doing}: it is there already")]
+    Exists {
+        /// What was tried.
+        doing: String,
+    },
+    /// 400 and 422.
+    #[error("cannot {doing}: it was refused{}", because(.reason))]
+    Refused {
+        /// What was tried.
+        doing: String,
+        /// What the forge said, if anything.
+        reason: String,
+    },
+    /// 429, and what forges answer instead of it.
+    #[error("{address} refuses more requests for now")]
+    Busy {
+        /// Where.
+        address: String,
+        /// How long it wants to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// It sends us elsewhere, where the token is nobody's business.
+    #[error("{address} sends us to {to}, which is not told the token")]
+    Redirected {
+        /// Where.
+        address: String,
+        /// Where to.
+        to: String,
+    },
+    /// It failed itself, or answers what is not understood.
+    #[error("{address} answers {status} when asked to {doing}")]
+    Answer {
+        /// Where.
+        address: String,
+        /// The HTTP status.
+        status: u16,
+        /// What was tried.
+        doing: String,
+    },
+    /// The answer is no JSON, or not the JSON that was expected.
+    #[error("the answer of {address} is not understood")]
+    NotUnderstood {
+        /// Where.
+        address: String,
+    },
+    /// The answer is larger than any that is expected.
+    #[error("the answer of {address} is too large")]
+    TooLarge {
+        /// Where.
+        address: String,
+    },
+    /// Nobody can make a repository there with this token.
+    #[error("there is no organisation {owner}, and the token may not make repositories for other people")]
+    NoOwner {
+        /// For whom.
+        owner: String,
+    },
+}
+
+fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+/// Whether trying again can help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    /// It can: the network or the forge may be well again.
+    Passing,
+    /// Someone has to change something first.
+    UntilChanged,
+}
+
+impl ForgeError {
+    /// A stable word for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ForgeError::Client { .. } => "forge-client",
+            ForgeError::TokenShape | ForgeError::Token { .. } => "forge-token",
+            ForgeError::Unreachable { .. } => "forge-unreachable",
+            ForgeError::Tls { .. } => "forge-tls",
+            ForgeError::Timeout { .. } => "forge-timeout",
+            ForgeError::Forbidden { .. } => "forge-forbidden",
+            ForgeError::Missing { .. } => "forge-missing",
+            ForgeError::Exists { .. } => "forge-exists",
+            ForgeError::Refused { .. } => "forge-refused",
+            ForgeError::Busy { .. } => "forge-busy",
+            ForgeError::Redirected { .. } => "forge-redirected",
+            ForgeError::Answer { .. } | ForgeError::NotUnderstood { .. } | ForgeError::TooLarge { .. } => {
+                "forge-answer"
+            }
+            ForgeError::NoOwner { .. } => "forge-owner",
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            ForgeError::Client { .. } => "check the certificate authority and the system's certificates",
+            ForgeError::TokenShape => "store the token alone, without spaces and line breaks",
+            ForgeError::Unreachable { .. } => "check the address of its API, DNS and firewalls",
+            ForgeError::Tls { .. } => "give the authority that vouches for it as the repository's ca_pem",
+            ForgeError::Timeout { .. } => "check that it is up; it is tried again",
+            ForgeError::Token { .. } => "make a new token there and store it where the old one was",
+            ForgeError::Forbidden { .. } => {
+                "give the token's user write access to the repository, and the token the scopes that docs/guide/forges.md lists"
+            }
+            ForgeError::Missing { .. } => {
+                "check owner and name of the repository, and that the token's user can see it"
+            }
+            ForgeError::Exists { .. } => "use the one that is there, or choose another name",
+            ForgeError::Refused { .. } => "correct what it complains about",
+            ForgeError::Busy { .. } => "wait; it is tried again",
+            ForgeError::Redirected { .. } => "use the address it sends us to, if it is the right one",
+            ForgeError::Answer { .. } | ForgeError::NotUnderstood { .. } | ForgeError::TooLarge { .. } => {
+                "check that the address is that of its API and the kind of forge is right; look at its log"
+            }
+            ForgeError::NoOwner { .. } => {
+                "check the name, make the organisation first, or use an administrator's token"
+            }
+        }
+    }
+
+    /// Whether trying again can help.
+    pub fn lasting(&self) -> Lasting {
+        match self {
+            ForgeError::Unreachable { .. }
+            | ForgeError::Tls { .. }
+            | ForgeError::Timeout { .. }
+            | ForgeError::Busy { .. }
+            | ForgeError::Answer { .. }
+            | ForgeError::NotUnderstood { .. }
+            | ForgeError::TooLarge { .. } => Lasting::Passing,
+            ForgeError::Client { .. }
+            | ForgeError::TokenShape
+            | ForgeError::Token { .. }
+            | ForgeError::Forbidden { .. }
+            | ForgeError::Missing { .. }
+            | ForgeError::Exists { .. }
+            | ForgeError::Refused { .. }
+            | ForgeError::Redirected { .. }
+            | ForgeError::NoOwner { .. } => Lasting::UntilChanged,
+        }
+    }
+
+    /// How long the forge wants to be left alone.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            ForgeError::Busy { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Making a repository. Only Gitea and Forgejo are asked: that is what the runbook does.
+
+use serde_json::{Value, json};
+
+use super::error::ForgeError;
+use super::request::{Method, Request, whoami};
+use super::{Forge, Project};
+
+/// A repository to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRepository {
+    /// Whose, and what it is called.
+    pub project: Project,
+    /// Who may see it.
+    pub visibility: Visibility,
+}
+
+/// Who may see a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visibility {
+    /// Those it is shared with.
+    Private,
+    /// Whoever sees the forge.
+    Public,
+}
+
+/// A repository that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepositoryMade {
+    /// `owner/name`.
+    pub full_name: String,
+    /// Where it is cloned from over https.
+    pub clone_url: String,
+    /// Where it is cloned from over ssh.
+    pub ssh_url: String,
+    /// Where people look at it.
+    pub html_url: String,
+    /// Who may see it.
+    pub visibility: Visibility,
+    /// Its branch.
+    pub default_branch: String,
+}
+
+/// For whom a repository is made, which is another request each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Myself,
+    Organisation,
+    SomeoneElse,
+}
+
+fn doing(new: &NewRepository) -> String {
+    format!("make the repository {}", new.project)
+}
+
+fn create(new: &NewRepository, owner: Owner) -> Request {
+    let name = new.project.owner();
+    let path = match owner {
+        Owner::Myself => vec!["user", "repos"],
+        Owner::Organisation => vec!["orgs", name, "repos"],
+        Owner::SomeoneElse => vec!["admin", "users", name, "repos"],
+    };
+    Request::new(Method::Post, &path, doing(new)).body(json!({
+        "name": new.project.name(), "private": new.visibility == Visibility::Private,
+        "default_branch": "main", "auto_init": false,
+    }))
+}
+
+fn read_made(body: &Value) -> Option<RepositoryMade> {
+    let text = |key: &str| body.get(key)?.as_str().map(str::to_owned);
+    let private = body.get("private")?.as_bool()?;
+    Some(RepositoryMade {
+        full_name: text("full_name")?,
+        clone_url: text("clone_url").unwrap_or_default(),
+        ssh_url: text("ssh_url").unwrap_or_default(),
+        html_url: text("html_url").unwrap_or_default(),
+        visibility: if private { Visibility::Private } else { Visibility::Public },
+        default_branch: text("default_branch").unwrap_or_default(),
+    })
+}
+
+impl Forge {
+    /// Makes an empty repository: for the token's own user, for an organisation, or, with an administrator's token, for
+    /// someone else.
+    pub async fn create_repository(&self, new: &NewRepository) -> Result<RepositoryMade, ForgeError> {
+        let owner = self.owner_of(new).await?;
+        let answer = self.wire.send(&create(new, owner)).await?;
+        read_made(&answer.body).ok_or_else(|| self.wire.not_understood())
+    }
+
+    async fn owner_of(&self, new: &NewRepository) -> Result<Owner, ForgeError> {
+        let owner = new.project.owner();
+        let me = self.wire.send(&whoami()).await?.body;
+        let login = me.get("login").and_then(Value::as_str).ok_or_else(|| self.wire.not_understood())?;
+        if login.eq_ignore_ascii_case(owner) {
+            return Ok(Owner::Myself);
+        }
+        let request = Request::get(&["orgs", owner], format!("look for the organisation {owner}"));
+        let is_admin = me.get("is_admin").and_then(Value::as_bool) == Some(true);
+        match (self.wire.send(&request).await, is_admin) {
+            (Ok(_), _) => Ok(Owner::Organisation),
+            (Err(ForgeError::Missing { .. }), true) => Ok(Owner::SomeoneElse),
+            (Err(ForgeError::Missing { .. }), false) => Err(ForgeError::NoOwner { owner: owner.to_owned() }),
+            (Err(error), _) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_is_made_where_its_owner_is() {
+        let project = Project::parse("acme/fleet-config").expect("a project");
+        let new = NewRepository { project, visibility: Visibility::Private };
+        for (owner, path) in [
+            (Owner::Myself, "user/repos"),
+            (Owner::Organisation, "orgs/acme/repos"),
+            (Owner::SomeoneElse, "admin/users/acme/repos"),
+        ] {
+            let request = create(&new, owner);
+            assert_eq!((request.method, request.path.join("/")), (Method::Post, path.to_owned()));
+            let body = request.body.expect("a body");
+            assert_eq!((&body["name"], &body["private"]), (&json!("fleet-config"), &json!(true)));
+            assert_eq!(body["auto_init"], false, "the first commit is the operator's");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Commit statuses: what a forge shows beside a commit.
+
+use serde_json::json;
+
+use super::error::ForgeError;
+use super::request::{Method, Request, below};
+use super::wire::Answer;
+use super::{Forge, ForgeKind, Project};
+
+/// As long as GitHub takes; the others take more.
+pub const MAX_DESCRIPTION: usize = 140;
+
+/// How a commit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusState {
+    /// Something is still to happen.
+    Pending,
+    /// All is well.
+    Success,
+    /// It is not.
+    Failure,
+}
+
+impl StatusState {
+    /// Its spelling.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            StatusState::Pending => "pending",
+            StatusState::Success => "success",
+            StatusState::Failure => "failure",
+        }
+    }
+
+    /// Reads the spelling back.
+    pub fn from_slug(slug: &str) -> Option<StatusState> {
+        [StatusState::Pending, StatusState::Success, StatusState::Failure]
+            .into_iter()
+            .find(|state| state.slug() == slug)
+    }
+
+    const fn spelled(self, kind: ForgeKind) -> &'static str {
+        match (self, kind) {
+            (StatusState::Failure, ForgeKind::GitLab) => "failed",
+            _ => self.slug(),
+        }
+    }
+}
+
+/// What is shown beside a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitStatus {
+    /// How it is.
+    pub state: StatusState,
+    /// Who says so: statuses of the same context replace each other.
+    pub context: String,
+    /// In a few words.
+    pub description: String,
+    /// Where to read more.
+    pub target_url: Option<String>,
+}
+
+fn set_status(kind: ForgeKind, project: &Project, commit: &str, status: &CommitStatus) -> Request {
+    let whole = project.to_string();
+    let path = below(kind, project, &whole, &["statuses", commit]);
+    let described: String = status.description.chars().take(MAX_DESCRIPTION).collect();
+    let context_key = match kind {
+        ForgeKind::GitHub | ForgeKind::Gitea => "context",
+        ForgeKind::GitLab => "name",
+    };
+    let mut body = json!({
+        "state": status.state.spelled(kind), context_key: status.context, "description": described,
+    });
+    if let Some(url) = &status.target_url {
+        body["target_url"] = json!(url);
+    }
+    Request::new(Method::Post, &path, format!("set a commit status of {whole}")).body(body)
+}
+
+/// GitLab refuses to make pending what is pending: what it shows then is right, but for the number of words.
+fn is_there_already(kind: ForgeKind, answer: &Answer) -> bool {
+    let said = answer.body.get("message").and_then(serde_json::Value::as_str).unwrap_or_default();
+    kind == ForgeKind::GitLab && answer.status == 400 && said.starts_with("Cannot transition status")
+}
+
+impl Forge {
+    /// Shows a status beside a commit, in place of the last one of the same context.
+    pub async fn set_status(
+        &self,
+        project: &Project,
+        commit: &str,
+        status: &CommitStatus,
+    ) -> Result<(), ForgeError> {
+        let request = set_status(self.kind, project, commit, status);
+        let answer = self.wire.ask(&request).await?;
+        match answer.status {
+            200..=299 => Ok(()),
+            _ if is_there_already(self.kind, &answer) => Ok(()),
+            _ => Err(self.wire.fault(&answer, &request)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(kind: ForgeKind, project: &str) -> Request {
+        let status = CommitStatus {
+            state: StatusState::Failure,
+            context: "windlass/fleet".to_owned(),
+            description: "ü".repeat(200),
+            target_url: Some("https://windlass.example.com/app/runs/1".to_owned()),
+        };
+        set_status(kind, &Project::parse(project).expect("a project"), "c0ffee", &status)
+    }
+
+    #[test]
+    fn each_forge_is_asked_in_its_own_words() {
+        for kind in [ForgeKind::GitHub, ForgeKind::Gitea] {
+            let request = made(kind, "acme/fleet");
+            assert_eq!(
+                (request.method, request.path.join(" ")),
+                (Method::Post, "repos acme fleet statuses c0ffee".to_owned())
+            );
+            let body = request.body.expect("a body");
+            assert_eq!((&body["state"], &body["context"]), (&json!("failure"), &json!("windlass/fleet")));
+            assert_eq!(body["target_url"], "https://windlass.example.com/app/runs/1");
+            assert_eq!(body["description"], "ü".repeat(MAX_DESCRIPTION));
+        }
+        let request = made(ForgeKind::GitLab, "group/sub/fleet");
+        assert_eq!(request.path, ["projects", "group/sub/fleet", "statuses", "c0ffee"]);
+        let body = request.body.expect("a body");
+        assert_eq!(
+            (&body["state"], &body["name"], body.get("context")),
+            (&json!("failed"), &json!("windlass/fleet"), None)
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Whether a token works and may write to a repository, without writing anything.
+
+use serde_json::Value;
+
+use super::error::ForgeError;
+use super::request::{Request, below, whoami};
+use super::{Forge, ForgeKind, Project};
+
+/// GitLab's Developer, who may set commit statuses.
+const DEVELOPER: i64 = 30;
+
+/// As what a token gets in, and how far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Whose token it is.
+    pub login: String,
+    /// Whether they may write to the repository.
+    pub access: Access,
+}
+
+/// What a token's user may do with a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Look.
+    Read,
+    /// Change it, and so set statuses.
+    Write,
+}
+
+fn access(kind: ForgeKind, repository: &Value) -> Access {
+    let permissions = repository.get("permissions");
+    let may_write = match kind {
+        ForgeKind::GitHub | ForgeKind::Gitea => {
+            permissions.and_then(|all| all.get("push")).and_then(Value::as_bool) == Some(true)
+        }
+        ForgeKind::GitLab => ["project_access", "group_access"].iter().any(|through| {
+            let level = permissions.and_then(|all| all.get(through)?.get("access_level")?.as_i64());
+            level.is_some_and(|level| level >= DEVELOPER)
+        }),
+    };
+    if may_write { Access::Write } else { Access::Read }
+}
+
+impl Forge {
+    /// Tells whose the token is and what it may do with a project.
+    pub async fn test(&self, project: &Project) -> Result<Reach, ForgeError> {
+        let me = self.wire.send(&whoami()).await?.body;
+        let key = if self.kind == ForgeKind::GitLab { "username" } else { "login" };
+        let login = me.get(key).and_then(Value::as_str).ok_or_else(|| self.wire.not_understood())?;
+        let whole = project.to_string();
+        let path = below(self.kind, project, &whole, &[]);
+        let found = self.wire.send(&Request::get(&path, format!("look at {whole}"))).await?;
+        Ok(Reach { login: login.chars().take(100).collect(), access: access(self.kind, &found.body) })
+    }
+}

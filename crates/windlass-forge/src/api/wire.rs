@@ -1,0 +1,254 @@
+//! Sending requests, and what failed ones mean.
+//!
+//! The token is told to the configured address alone: redirects are followed within it and nowhere else. Answers are
+//! capped.
+
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::redirect;
+use serde_json::Value;
+use url::Url;
+use windlass_core::redacted::Redacted;
+use windlass_core::secret::HIDDEN;
+
+use super::error::ForgeError;
+use super::request::{Method, Request};
+use super::{ApiAddress, ForgeKind};
+
+/// Larger than a page of the longest comments that are looked through.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// A forge that takes longer to accept a connection is not there.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// A forge that takes longer to answer is asked again later.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Enough for a repository that was renamed or moved.
+const MAX_REDIRECTS: usize = 3;
+
+/// Nobody is left alone for longer, whatever they say.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
+
+/// As much as is repeated of what a forge says.
+const MAX_SAID: usize = 200;
+
+/// The way to one forge.
+#[derive(Debug)]
+pub(super) struct Wire {
+    http: reqwest::Client,
+    base: Url,
+    kind: ForgeKind,
+    address: String,
+    token: Redacted<String>,
+}
+
+/// What a forge answered.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Value,
+    headers: HeaderMap,
+}
+
+impl Wire {
+    pub(super) fn new(
+        address: &ApiAddress,
+        token: Redacted<String>,
+        extra_ca_pem: Option<&str>,
+    ) -> Result<Wire, ForgeError> {
+        let mut builder = reqwest::Client::builder()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(CONNECT_WITHIN)
+            .timeout(PATIENCE)
+            .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")));
+        if address.is_here() {
+            builder = builder.no_proxy();
+        }
+        let unusable = |reason: &str| ForgeError::Client { reason: reason.to_owned() };
+        if let Some(pem) = extra_ca_pem {
+            let found = reqwest::Certificate::from_pem_bundle(pem.as_bytes());
+            let found =
+                found.map_err(|_| unusable("the additional authority is not a certificate in PEM"))?;
+            builder = found.into_iter().fold(builder, reqwest::ClientBuilder::add_root_certificate);
+        }
+        let http = builder.build().map_err(|_| unusable("TLS cannot be set up"))?;
+        let (base, kind) = (address.url().clone(), address.kind());
+        let wire = Wire { http, base, kind, address: address.host(), token };
+        wire.authorization()?;
+        Ok(wire)
+    }
+
+    /// Sends a request and returns a success, or what its failure means.
+    pub(super) async fn send(&self, request: &Request) -> Result<Answer, ForgeError> {
+        let answer = self.ask(request).await?;
+        match answer.status {
+            200..=299 => Ok(answer),
+            _ => Err(self.fault(&answer, request)),
+        }
+    }
+
+    /// Sends a request and returns whatever is answered.
+    pub(super) async fn ask(&self, request: &Request) -> Result<Answer, ForgeError> {
+        let mut url = self.url(request);
+        for _ in 0..=MAX_REDIRECTS {
+            let answer = self.exchange(request, url.clone()).await?;
+            if !matches!(answer.status, 301 | 302 | 307 | 308) {
+                return Ok(answer);
+            }
+            url = self.next_url(&url, &answer)?;
+        }
+        let doing = request.doing.clone();
+        Err(ForgeError::Answer { address: self.address.clone(), status: 308, doing })
+    }
+
+    /// Where an answer sends us, if that is the same server.
+    fn next_url(&self, from: &Url, answer: &Answer) -> Result<Url, ForgeError> {
+        let address = self.address.clone();
+        let location = answer.headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let Ok(to) = from.join(location) else { return Err(ForgeError::NotUnderstood { address }) };
+        if to.origin() != self.base.origin() {
+            let to = cut(to.host_str().unwrap_or("another place"));
+            return Err(ForgeError::Redirected { address, to });
+        }
+        Ok(to)
+    }
+
+    fn url(&self, request: &Request) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(&request.path);
+        }
+        if !request.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&request.query);
+        }
+        url
+    }
+
+    fn authorization(&self) -> Result<HeaderValue, ForgeError> {
+        let scheme = match self.kind {
+            ForgeKind::Gitea => "token",
+            ForgeKind::GitHub | ForgeKind::GitLab => "Bearer",
+        };
+        let token = self.token.expose();
+        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(ForgeError::TokenShape);
+        }
+        let mut value =
+            HeaderValue::from_str(&format!("{scheme} {token}")).map_err(|_| ForgeError::TokenShape)?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+
+    async fn exchange(&self, request: &Request, url: Url) -> Result<Answer, ForgeError> {
+        let method = match request.method {
+            Method::Get => reqwest::Method::GET,
+            Method::Post => reqwest::Method::POST,
+            Method::Put => reqwest::Method::PUT,
+            Method::Patch => reqwest::Method::PATCH,
+        };
+        let mut sent = self.http.request(method, url).header(AUTHORIZATION, self.authorization()?);
+        sent = match self.kind {
+            ForgeKind::GitHub => sent
+                .header(ACCEPT, "application/vnd.github+json")
+                .header("x-github-api-version", "2022-11-28"),
+            ForgeKind::Gitea | ForgeKind::GitLab => sent.header(ACCEPT, "application/json"),
+        };
+        if let Some(body) = &request.body {
+            sent = sent.json(body);
+        }
+        let mut response = sent.send().await.map_err(|error| self.unreached(&error))?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.unreached(&error))? {
+            if bytes.len() + chunk.len() > MAX_BYTES {
+                return Err(ForgeError::TooLarge { address: self.address.clone() });
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        let body = serde_json::from_slice(&bytes).unwrap_or_default();
+        Ok(Answer { status, body, headers })
+    }
+
+    /// What a request that got no answer means.
+    fn unreached(&self, error: &reqwest::Error) -> ForgeError {
+        let address = self.address.clone();
+        let mut cause: &dyn std::error::Error = error;
+        let mut said = String::new();
+        while let Some(deeper) = cause.source() {
+            cause = deeper;
+            said.push_str(&cause.to_string().to_ascii_lowercase());
+        }
+        let reason = self.without_token(&cause.to_string());
+        let is_tls = ["certificate", "tls", "handshake", "corrupt message", "invalidcontenttype"];
+        if error.is_timeout() {
+            ForgeError::Timeout { address }
+        } else if is_tls.iter().any(|word| said.contains(word)) {
+            ForgeError::Tls { address, reason }
+        } else {
+            ForgeError::Unreachable { address, reason }
+        }
+    }
+
+    /// What an answer that is no success means.
+    pub(super) fn fault(&self, answer: &Answer, request: &Request) -> ForgeError {
+        let (address, doing) = (self.address.clone(), request.doing.clone());
+        let reason = self.said(&answer.body);
+        let retry_after = retry_after(&answer.headers);
+        match answer.status {
+            401 => ForgeError::Token { address },
+            429 => ForgeError::Busy { address, retry_after },
+            // GitHub refuses so when too much was asked of it.
+            403 if is_exhausted(&answer.headers) => ForgeError::Busy { address, retry_after },
+            403 => ForgeError::Forbidden { doing, reason },
+            404 | 410 => ForgeError::Missing { doing },
+            409 => ForgeError::Exists { doing },
+            400 | 413 | 422 => ForgeError::Refused { doing, reason },
+            503 if retry_after.is_some() => ForgeError::Busy { address, retry_after },
+            status => ForgeError::Answer { address, status, doing },
+        }
+    }
+
+    /// An answer that lacks what every answer of its kind has.
+    pub(super) fn not_understood(&self) -> ForgeError {
+        ForgeError::NotUnderstood { address: self.address.clone() }
+    }
+
+    /// What a forge says was wrong.
+    fn said(&self, body: &Value) -> String {
+        let message = ["message", "error"].iter().find_map(|key| body.get(key));
+        let text = match message {
+            Some(Value::String(text)) => text.clone(),
+            // GitLab answers with an object of lists.
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        cut(&self.without_token(&text))
+    }
+
+    fn without_token(&self, text: &str) -> String {
+        text.replace(self.token.expose().as_str(), HIDDEN)
+    }
+}
+
+fn is_exhausted(headers: &HeaderMap) -> bool {
+    headers.contains_key(RETRY_AFTER)
+        || headers.get("x-ratelimit-remaining").is_some_and(|left| left.as_bytes() == b"0")
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
+}
+
+/// A text on one line, without what hides or reorders text, and not longer than is read.
+fn cut(text: &str) -> String {
+    let is_odd = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let clean: String = text.chars().map(|c| if is_odd(c) { ' ' } else { c }).take(MAX_SAID).collect();
+    clean.trim().to_owned()
+}

@@ -1,0 +1,21 @@
+//! Telling forges about runs: what they shall show, and how they are reached.
+//!
+//! What a forge shall show is a row before it is a request: `outbox` says it, `send` sends it, and the loop in
+//! `loops/forge.rs` wakes both. Nothing waits for a forge, and nothing fails because one does.
+
+mod decide;
+mod gitea;
+mod outbox;
+mod send;
+mod status;
+mod trouble;
+mod way;
+
+pub use gitea::{Gitea, GiteaError};
+
+#[allow(unused_imports, reason = "previews of pull requests call it")]
+pub(crate) use outbox::report_comment;
+pub(crate) use outbox::say_statuses;
+pub(crate) use send::send_due;
+pub(crate) use trouble::Trouble;
+pub(crate) use way::{KINDS, Way, examine};

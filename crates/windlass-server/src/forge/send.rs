@@ -1,0 +1,185 @@
+//! Sending what forges shall show.
+//!
+//! Sent at least once: a server that dies between sending and noting it sends again, which shows the same. One report of
+//! a repository at a time, under a lease, so that an older one never comes last.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use windlass_forge::api::{Comment, Lasting, marker};
+use windlass_store::{ForgeReport, Lease, ReportKind, Repository, Severity, StoreError};
+
+use super::decide::{LONGEST_PAUSE, pause_after, read};
+use super::{Trouble, Way};
+use crate::clock::now;
+use crate::server::Server;
+use crate::tell;
+
+/// Reports taken at a time.
+const AT_ONCE: usize = 100;
+
+/// Repositories that are reported about at the same time.
+const WORKERS: usize = 8;
+
+/// How long sending one may take in all. A comment takes several requests.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Longer than that, so that nobody takes over what is still under way.
+const LEASE: Duration = Duration::from_secs(120);
+
+/// Sends what is due. A forge that does not answer keeps nobody else waiting.
+pub(crate) async fn send_due(server: &Server) -> Result<(), StoreError> {
+    let now = now();
+    let due =
+        server.store().read().await?.forge_reports_due(now, now.after(LONGEST_PAUSE * 4), AT_ONCE).await?;
+    let mut by_repository: BTreeMap<String, Vec<ForgeReport>> = BTreeMap::new();
+    for report in due {
+        by_repository.entry(report.repository_id.clone()).or_default().push(report);
+    }
+    let turns = Arc::new(Semaphore::new(WORKERS));
+    let mut tasks = JoinSet::new();
+    for (repository_id, reports) in by_repository {
+        let (server, turns) = (server.clone(), Arc::clone(&turns));
+        tasks.spawn(async move {
+            let _turn = turns.acquire_owned().await;
+            send_all(&server, &repository_id, reports).await
+        });
+    }
+    let mut stopping = server.watch_stopping();
+    loop {
+        let ended = tokio::select! {
+            ended = tasks.join_next() => ended,
+            // What is under way is sent again after the next start.
+            _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(()),
+        };
+        match ended {
+            None => return Ok(()),
+            Some(Ok(sent)) => sent?,
+            Some(Err(panic)) => tracing::error!(error = %panic, "a report to a forge died"),
+        }
+    }
+}
+
+/// Sends the reports of a repository one after the other. Where the forge as a whole fails, the others wait too.
+async fn send_all(server: &Server, repository_id: &str, reports: Vec<ForgeReport>) -> Result<(), StoreError> {
+    let name = format!("forge:{repository_id}");
+    let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
+        return Ok(());
+    };
+    let sent = send_under(server, &lease, reports).await;
+    // A lease that cannot be given back runs out by itself.
+    let _ = server.store().lease_release(&lease).await;
+    sent
+}
+
+async fn send_under(server: &Server, lease: &Lease, reports: Vec<ForgeReport>) -> Result<(), StoreError> {
+    for report in reports {
+        let mut reading = server.store().read().await?;
+        if !reading.forge_report_stands(&report).await? {
+            continue;
+        }
+        let repository = reading.repository(&report.account_id, &report.repository_id).await?;
+        let account = reading.account(&report.account_id).await?;
+        drop(reading);
+        let (Some(repository), Some(account)) = (repository, account) else { continue };
+        if !server.store().lease_renew(lease, now(), LEASE).await? {
+            return Ok(());
+        }
+        let sent = tokio::time::timeout(PATIENCE, send(server, &repository, &account.name, &report)).await;
+        let sent = sent.unwrap_or_else(|_| Err(too_slow()));
+        let lasting = sent.as_ref().err().map(|trouble| trouble.lasting);
+        note(server, lease, &repository, &report, sent).await?;
+        if lasting == Some(Lasting::Passing) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn too_slow() -> Trouble {
+    let help = "check that it is up; it is tried again";
+    let message = "the forge took too long".to_owned();
+    let lasting = Lasting::Passing;
+    Trouble { code: "forge-timeout", message, lasting, ..Trouble::setting("forge", "", help) }
+}
+
+/// Sends one report.
+async fn send(
+    server: &Server,
+    repository: &Repository,
+    account: &str,
+    report: &ForgeReport,
+) -> Result<(), Trouble> {
+    let gone = |message: &str| Trouble::setting("forge", message, "nothing needs to be done");
+    let settings = repository.forge.as_ref().ok_or_else(|| gone("the forge is told nothing any more"))?;
+    let way = Way::of(repository, settings, server.config())?;
+    let forge = way.connect(repository, account, &server.config().credentials).await?;
+    match report.kind {
+        ReportKind::Status => {
+            let status = read(&report.content).ok_or_else(|| gone("what was to be told cannot be read"))?;
+            forge.set_status(&way.project, &report.subject, &status).await?;
+        }
+        ReportKind::Comment => {
+            let number = report.subject.parse().map_err(|_| gone("that is no pull request"))?;
+            let marker = marker(&repository.id);
+            let comment = Comment { number, marker: &marker, text: &report.content };
+            forge.put_comment(&way.project, comment).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes what came of a report.
+async fn note(
+    server: &Server,
+    lease: &Lease,
+    repository: &Repository,
+    report: &ForgeReport,
+    sent: Result<(), Trouble>,
+) -> Result<(), StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account(&report.account_id).await?;
+    writing.lease_check(lease).await?;
+    let Err(trouble) = sent else {
+        writing.forge_report_sent(report, now).await?;
+        writing.repository_told(&repository.id, None).await?;
+        return server.commit(writing).await;
+    };
+    let failures = report.attempts + 1;
+    let next_at = pause_after(failures, &trouble).map(|pause| now.after(pause));
+    tracing::warn!(repository = repository.name, code = trouble.code, failures, "a forge could not be told");
+    if writing.forge_report_failed(report, &trouble.message, next_at, now).await? {
+        let told = format!("{} ({})", trouble.message, trouble.help);
+        writing.repository_told(&repository.id, Some(&told)).await?;
+        if next_at.is_none() {
+            writing.event(given_up(repository, report, &trouble, failures));
+        }
+    }
+    server.commit(writing).await
+}
+
+fn given_up(
+    repository: &Repository,
+    report: &ForgeReport,
+    trouble: &Trouble,
+    failures: i64,
+) -> windlass_store::NewEvent {
+    let what = match report.kind {
+        ReportKind::Status => "the status of a commit",
+        ReportKind::Comment => "a comment on a pull request",
+    };
+    let message = format!("the forge of {} could not be told {what}: {}", repository.name, trouble.message);
+    let payload = json!({
+        "code": trouble.code, "help": trouble.help, "report": report.kind.slug(), "subject": report.subject,
+        "attempts": failures,
+    });
+    let kind = "forge.report_failed";
+    let mut event =
+        tell::repository_event(kind, Severity::Medium, repository, "windlass", message, payload, now());
+    event.correlation_id.clone_from(&report.run_id);
+    event
+}

@@ -1,0 +1,84 @@
+//! Repositories that are made in Gitea, as the runbook begins.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::json;
+use windlass_api::types::{GiteaRepositoryBody, GiteaRepositoryEnvelope, GiteaRepositoryInfo};
+use windlass_forge::api::{ForgeError, NewRepository, Project, Visibility};
+
+use super::error::HttpError;
+use super::request::{Answer, Body, created};
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::forge::{Gitea, Trouble};
+use crate::server::Server;
+use crate::tell;
+
+pub(super) async fn create_in_gitea(
+    State(server): State<Server>,
+    who: Identity,
+    Body(body): Body<GiteaRepositoryBody>,
+) -> Answer {
+    created(&GiteaRepositoryEnvelope { repository: make(&server, &who, &body).await? })
+}
+
+/// Makes an empty repository in the operator's Gitea.
+pub(crate) async fn make(
+    server: &Server,
+    who: &Identity,
+    body: &GiteaRepositoryBody,
+) -> Result<GiteaRepositoryInfo, HttpError> {
+    let gitea = gitea_of(server)?;
+    let new = NewRepository {
+        project: project_of(body)?,
+        visibility: if body.private { Visibility::Private } else { Visibility::Public },
+    };
+    let forge = gitea.connect(&who.account_name, &server.config().credentials).await.map_err(failed)?;
+    let made = forge.create_repository(&new).await.map_err(refused)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let (target, private) =
+        (("gitea_repository", made.full_name.as_str()), made.visibility == Visibility::Private);
+    let detail = json!({"private": private, "html_url": made.html_url});
+    writing.audit(tell::entry(&who.actor(), "gitea_repository.create", target, detail, now()));
+    server.commit(writing).await?;
+    Ok(GiteaRepositoryInfo {
+        full_name: made.full_name,
+        clone_url: made.clone_url,
+        ssh_url: made.ssh_url,
+        html_url: made.html_url,
+        private,
+        default_branch: made.default_branch,
+    })
+}
+
+fn gitea_of(server: &Server) -> Result<&Gitea, HttpError> {
+    server.config().gitea.as_ref().ok_or_else(|| {
+        let message = "this server was not told of a Gitea to make repositories in";
+        let help = "start it with --gitea-url and --gitea-credential, or make the repository there by hand";
+        HttpError::unprocessable("gitea-not-configured", message, help)
+    })
+}
+
+fn project_of(body: &GiteaRepositoryBody) -> Result<Project, HttpError> {
+    let is_one_part = !body.owner.contains('/') && !body.repo.contains('/');
+    let project = Project::parse(&format!("{}/{}", body.owner, body.repo)).filter(|_| is_one_part);
+    project.ok_or_else(|| {
+        let message = "owner and repo are names of letters, digits, dots, dashes and underscores";
+        HttpError::unprocessable("bad-value", message, "write for example \"acme\" and \"fleet-config\"")
+    })
+}
+
+/// What Gitea answers is about the operator's token and not about the caller's.
+fn refused(error: ForgeError) -> HttpError {
+    let status = match &error {
+        ForgeError::Exists { .. } => StatusCode::CONFLICT,
+        ForgeError::Refused { .. } | ForgeError::NoOwner { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        ForgeError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::BAD_GATEWAY,
+    };
+    HttpError::new(status, error.code(), error.to_string(), error.help())
+}
+
+fn failed(trouble: Trouble) -> HttpError {
+    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, trouble.code, trouble.message, trouble.help)
+}

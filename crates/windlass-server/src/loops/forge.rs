@@ -1,0 +1,38 @@
+//! Tells forges how commits and pull requests stand. Load → decide → save, then send what was saved.
+
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use windlass_store::StoreError;
+
+use super::{Pause, pause};
+use crate::forge::{say_statuses, send_due};
+use crate::server::Server;
+
+/// Writes come in bursts; a forge needs to hear only of the last.
+const SETTLES_WITHIN: Duration = Duration::from_millis(250);
+
+/// Works until the server stops.
+pub(super) async fn run_loop(server: Server) {
+    let never = Notify::new();
+    while !server.is_stopping() {
+        let pause_for = match turn(&server).await {
+            Ok(()) => {
+                server.clear_trouble("forge");
+                server.config().rhythm.schedule
+            }
+            Err(error) => server.report_trouble("forge", &error),
+        };
+        let nudge = &server.nudges().forge;
+        if pause(&server, nudge, pause_for).await == Pause::Stopping
+            || pause(&server, &never, SETTLES_WITHIN).await == Pause::Stopping
+        {
+            break;
+        }
+    }
+}
+
+async fn turn(server: &Server) -> Result<(), StoreError> {
+    say_statuses(server).await?;
+    send_due(server).await
+}

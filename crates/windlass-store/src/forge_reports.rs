@@ -1,0 +1,257 @@
+//! What forges are to show: an outbox. What shall be said is stored with what makes it so; sending comes after.
+
+use windlass_core::digest::Digest;
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// What a report is shown as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportKind {
+    /// A status beside a commit; the subject is the commit.
+    Status,
+    /// A comment on a pull request; the subject is its number.
+    Comment,
+}
+
+impl ReportKind {
+    /// The spelling in the database.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            ReportKind::Status => "status",
+            ReportKind::Comment => "comment",
+        }
+    }
+
+    fn from_slug(slug: &str) -> Option<ReportKind> {
+        [ReportKind::Status, ReportKind::Comment].into_iter().find(|kind| kind.slug() == slug)
+    }
+}
+
+/// Where a report is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportState {
+    /// To be sent when its time comes.
+    Waiting,
+    /// The forge shows it.
+    Sent,
+    /// It was tried often enough; a new content or new settings begin anew.
+    Failed,
+}
+
+impl ReportState {
+    /// The spelling in the database.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            ReportState::Waiting => "waiting",
+            ReportState::Sent => "sent",
+            ReportState::Failed => "failed",
+        }
+    }
+
+    fn from_slug(slug: &str) -> Option<ReportState> {
+        [ReportState::Waiting, ReportState::Sent, ReportState::Failed]
+            .into_iter()
+            .find(|state| state.slug() == slug)
+    }
+}
+
+/// What a forge shall show.
+#[derive(Clone, Copy, Debug)]
+pub struct NewForgeReport<'r> {
+    /// The repository's account.
+    pub account_id: &'r str,
+    /// The repository.
+    pub repository_id: &'r str,
+    /// As what it is shown.
+    pub kind: ReportKind,
+    /// The commit, or the number of the pull request.
+    pub subject: &'r str,
+    /// What is shown.
+    pub content: &'r str,
+    /// The run that it tells of.
+    pub run_id: Option<&'r str>,
+}
+
+/// What a forge shall show, and whether it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgeReport {
+    /// The repository's account.
+    pub account_id: String,
+    /// The repository.
+    pub repository_id: String,
+    /// As what it is shown.
+    pub kind: ReportKind,
+    /// The commit, or the number of the pull request.
+    pub subject: String,
+    /// What is shown.
+    pub content: String,
+    /// The digest of that.
+    pub digest: Digest,
+    /// The run that it tells of.
+    pub run_id: Option<String>,
+    /// Where it is.
+    pub state: ReportState,
+    /// How often sending this content failed.
+    pub attempts: i64,
+    /// When it is tried next.
+    pub next_at: Timestamp,
+    /// Why it failed last.
+    pub last_error: Option<String>,
+    /// When anything of this last changed.
+    pub updated_at: Timestamp,
+}
+
+const COLUMNS: &str = "account_id, repository_id, kind, subject, content, digest, run_id, state, attempts, next_at, \
+                       last_error, updated_at";
+
+fn read_report(row: &mut Row) -> Result<ForgeReport, StoreError> {
+    Ok(ForgeReport {
+        account_id: row.text()?,
+        repository_id: row.text()?,
+        kind: row.word(ReportKind::from_slug)?,
+        subject: row.text()?,
+        content: row.text()?,
+        digest: row.digest()?,
+        run_id: row.optional_text()?,
+        state: row.word(ReportState::from_slug)?,
+        attempts: row.number()?,
+        next_at: row.moment()?,
+        last_error: row.optional_text()?,
+        updated_at: row.moment()?,
+    })
+}
+
+impl Reading {
+    /// Reports of every account whose time has come, the longest due first; and those whose time is later than `latest`,
+    /// because the clock was put back since.
+    pub async fn forge_reports_due(
+        &mut self,
+        now: Timestamp,
+        latest: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<ForgeReport>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM forge_reports WHERE state = 'waiting' AND (next_at <= $1 OR next_at > $2) \
+             ORDER BY next_at, repository_id, kind, subject LIMIT {limit}"
+        );
+        let mut rows = self.connection.rows_built(sql, values![now, latest]).await?;
+        rows.iter_mut().map(read_report).collect()
+    }
+
+    /// Whether a report still waits to be sent as it was read.
+    pub async fn forge_report_stands(&mut self, report: &ForgeReport) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM forge_reports WHERE repository_id = $1 AND kind = $2 AND subject = $3 \
+                   AND digest = $4 AND attempts = $5 AND state = 'waiting'";
+        let (id, kind) = (&report.repository_id, report.kind.slug());
+        let values = values![id, kind, &report.subject, report.digest, report.attempts];
+        Ok(!self.connection.rows(sql, values).await?.is_empty())
+    }
+
+    /// The reports of a repository of an account, the last changed first.
+    pub async fn forge_reports(
+        &mut self,
+        account_id: &str,
+        repository_id: &str,
+        limit: usize,
+    ) -> Result<Vec<ForgeReport>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM forge_reports WHERE repository_id = $1 AND account_id = $2 \
+             ORDER BY updated_at DESC, kind, subject LIMIT {limit}"
+        );
+        let mut rows = self.connection.rows_built(sql, values![repository_id, account_id]).await?;
+        rows.iter_mut().map(read_report).collect()
+    }
+}
+
+impl Writing {
+    /// Says what a forge shall show. False if it shall, or does, show just that already.
+    pub async fn forge_report_put(
+        &mut self,
+        report: &NewForgeReport<'_>,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO forge_reports (account_id, repository_id, kind, subject, content, digest, run_id, state, \
+                   attempts, next_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting', 0, $8, $8) \
+                   ON CONFLICT (repository_id, kind, subject) DO UPDATE SET account_id = excluded.account_id, \
+                   content = excluded.content, digest = excluded.digest, run_id = excluded.run_id, state = 'waiting', \
+                   attempts = 0, next_at = excluded.next_at, last_error = NULL, updated_at = excluded.updated_at \
+                   WHERE forge_reports.digest <> excluded.digest";
+        let values = values![
+            report.account_id,
+            report.repository_id,
+            report.kind.slug(),
+            report.subject,
+            report.content,
+            Digest::of(report.content.as_bytes()),
+            report.run_id,
+            now
+        ];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Notes that a forge shows a report. False if something else shall be shown by now.
+    pub async fn forge_report_sent(
+        &mut self,
+        report: &ForgeReport,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = "UPDATE forge_reports SET state = 'sent', attempts = 0, last_error = NULL, updated_at = $5 \
+                   WHERE repository_id = $1 AND kind = $2 AND subject = $3 AND digest = $4 AND state = 'waiting'";
+        let values = values![&report.repository_id, report.kind.slug(), &report.subject, report.digest, now];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Notes that a report could not be sent: it is tried again at `next_at`, or not at all without one. False if
+    /// something else shall be shown by now.
+    pub async fn forge_report_failed(
+        &mut self,
+        report: &ForgeReport,
+        error: &str,
+        next_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let state = if next_at.is_some() { ReportState::Waiting } else { ReportState::Failed };
+        let sql = "UPDATE forge_reports SET state = $5, attempts = attempts + 1, next_at = $6, last_error = $7, \
+                   updated_at = $8 WHERE repository_id = $1 AND kind = $2 AND subject = $3 AND digest = $4 \
+                   AND state = 'waiting'";
+        let values = values![
+            &report.repository_id,
+            report.kind.slug(),
+            &report.subject,
+            report.digest,
+            state.slug(),
+            next_at.unwrap_or(report.next_at),
+            error,
+            now
+        ];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Tries everything of a repository that could not be sent anew, because its settings changed.
+    pub async fn forge_reports_retry(
+        &mut self,
+        repository_id: &str,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let sql = "UPDATE forge_reports SET state = 'waiting', attempts = 0, next_at = $2, updated_at = $2 \
+                   WHERE repository_id = $1 AND (state = 'failed' OR (state = 'waiting' AND attempts > 0))";
+        self.connection.execute(sql, values![repository_id, now]).await
+    }
+
+    /// Forgets what a repository's forge was to show, because it shall be told nothing any more.
+    pub async fn forge_reports_remove(&mut self, repository_id: &str) -> Result<(), StoreError> {
+        let sql = "DELETE FROM forge_reports WHERE repository_id = $1";
+        self.connection.execute(sql, values![repository_id]).await?;
+        Ok(())
+    }
+
+    /// Forgets reports that did not change for long.
+    pub async fn forge_reports_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        let sql = "DELETE FROM forge_reports WHERE updated_at < $1";
+        self.connection.execute(sql, values![before]).await
+    }
+}

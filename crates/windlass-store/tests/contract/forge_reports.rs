@@ -1,0 +1,124 @@
+//! What forges are to show, until they do.
+
+use windlass_store::{ForgeReport, NewForgeReport, ReportKind, ReportState, Run, Writing};
+
+use crate::world::{World, at, on_both};
+
+fn new<'r>(account: &'r str, repository: &'r str, subject: &'r str, content: &'r str) -> NewForgeReport<'r> {
+    NewForgeReport {
+        account_id: account,
+        repository_id: repository,
+        kind: ReportKind::Status,
+        subject,
+        content,
+        run_id: Some("run-1"),
+    }
+}
+
+async fn due(writing: &mut Writing, second: i64) -> Vec<ForgeReport> {
+    writing.forge_reports_due(at(second), at(second + 7200), 9).await.unwrap()
+}
+
+/// An account and a repository in it.
+async fn place(world: &World) -> (String, String) {
+    let acme = world.account("acme").await;
+    let fleet = world.repository(&acme, "fleet").await.id;
+    (acme, fleet)
+}
+
+#[test]
+fn the_same_content_is_said_once_and_another_begins_anew() {
+    on_both(|world| async move {
+        let (acme, fleet) = place(&world).await;
+        let mut writing = world.store.write().await.unwrap();
+        assert!(writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(1)).await.unwrap());
+        assert!(!writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(2)).await.unwrap());
+        let first = due(&mut writing, 1).await.remove(0);
+        assert_eq!((first.content.as_str(), first.attempts, first.state), ("one", 0, ReportState::Waiting));
+        assert_eq!((first.kind, first.run_id.as_deref()), (ReportKind::Status, Some("run-1")));
+        assert!(due(&mut writing, 0).await.is_empty(), "its time has not come");
+        assert!(writing.forge_report_stands(&first).await.unwrap());
+        assert!(writing.forge_report_failed(&first, "no route", Some(at(60)), at(2)).await.unwrap());
+        assert!(due(&mut writing, 59).await.is_empty());
+        assert!(!writing.forge_report_stands(&first).await.unwrap(), "it was tried meanwhile");
+        let again = due(&mut writing, 60).await.remove(0);
+        assert_eq!((again.attempts, again.last_error.as_deref()), (1, Some("no route")));
+        assert!(writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "two"), at(3)).await.unwrap());
+        let second = due(&mut writing, 3).await.remove(0);
+        assert_eq!((second.content.as_str(), second.attempts, second.last_error.clone()), ("two", 0, None));
+        assert!(!writing.forge_report_sent(&first, at(4)).await.unwrap(), "another is to be shown by now");
+        assert!(writing.forge_report_sent(&second, at(4)).await.unwrap());
+        assert!(due(&mut writing, 999).await.is_empty());
+        assert!(!writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "two"), at(5)).await.unwrap());
+        let all = writing.forge_reports(&acme, &fleet, 9).await.unwrap();
+        assert_eq!((all.len(), all[0].state, all[0].updated_at), (1, ReportState::Sent, at(4)));
+        assert_eq!(writing.forge_reports("another", &fleet, 9).await.unwrap(), []);
+    });
+}
+
+#[test]
+fn what_was_given_up_is_tried_again_when_its_repository_changed() {
+    on_both(|world| async move {
+        let (acme, fleet) = place(&world).await;
+        let mut writing = world.store.write().await.unwrap();
+        for subject in ["a", "b"] {
+            writing.forge_report_put(&new(&acme, &fleet, subject, "one"), at(1)).await.unwrap();
+        }
+        let both = due(&mut writing, 1).await;
+        assert!(writing.forge_report_failed(&both[0], "refused", None, at(2)).await.unwrap());
+        assert!(writing.forge_report_sent(&both[1], at(2)).await.unwrap());
+        assert!(due(&mut writing, 9999).await.is_empty());
+        assert_eq!(writing.forge_reports_retry(&fleet, at(5)).await.unwrap(), 1);
+        let again = due(&mut writing, 5).await;
+        assert_eq!((again.len(), again[0].attempts), (1, 0));
+        assert_eq!(writing.forge_reports_forget(at(5)).await.unwrap(), 1, "what was sent long ago");
+        writing.forge_reports_remove(&fleet).await.unwrap();
+        assert!(due(&mut writing, 9999).await.is_empty());
+    });
+}
+
+#[test]
+fn a_clock_that_was_put_back_keeps_no_report_waiting() {
+    on_both(|world| async move {
+        let (acme, fleet) = place(&world).await;
+        let mut writing = world.store.write().await.unwrap();
+        writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(1_000_000)).await.unwrap();
+        assert_eq!(due(&mut writing, 10).await.len(), 1);
+        assert_eq!(due(&mut writing, 999_000).await.len(), 0);
+    });
+}
+
+#[test]
+fn reports_go_with_their_repository() {
+    on_both(|world| async move {
+        let (acme, fleet) = place(&world).await;
+        let mut writing = world.store.write().await.unwrap();
+        writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(1)).await.unwrap();
+        writing.repository_told(&fleet, Some("no route")).await.unwrap();
+        let found = writing.repository(&acme, &fleet).await.unwrap().unwrap();
+        assert_eq!((found.forge_error.as_deref(), found.version), (Some("no route"), 1));
+        writing.repository_remove(&fleet).await.unwrap();
+        writing.commit().await.unwrap();
+        assert_eq!(world.ask("SELECT subject AS answer FROM forge_reports").await, [] as [String; 0]);
+    });
+}
+
+#[test]
+fn the_last_commit_is_that_of_the_newest_run_that_read_one() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let mut writing = world.store.write().await.unwrap();
+        assert!(writing.run_of_last_commit(&acme, &fleet.id).await.unwrap().is_none());
+        for commit in [Some("old"), Some("new"), None] {
+            let mut run = Run::queued(&acme, &fleet.id, "fleet", at(1));
+            assert!(writing.run_add(&run).await.unwrap());
+            run.commit_sha = commit.map(str::to_owned);
+            run.status = windlass_core::proposal::RunStatus::Success;
+            assert!(writing.run_finish(&run).await.unwrap());
+        }
+        let last = writing.run_of_last_commit(&acme, &fleet.id).await.unwrap().unwrap();
+        assert_eq!(last.commit_sha.as_deref(), Some("new"));
+        assert!(writing.run_of_last_commit("another", &fleet.id).await.unwrap().is_none());
+    });
+}

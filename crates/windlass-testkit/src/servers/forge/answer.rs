@@ -1,0 +1,143 @@
+//! What each forge answers.
+
+use serde_json::{Value, json};
+
+use super::{Flavour, Inside, PretendComment, PretendForge, Received};
+
+const PROJECT: &str = "acme/fleet";
+
+type Told = (u16, Value);
+
+fn missing() -> Told {
+    (404, json!({"message": "Not Found"}))
+}
+
+/// Answers a request, if its token is good.
+pub(super) fn answer(flavour: Flavour, inside: &mut Inside, received: &Received) -> Told {
+    let (base, scheme) = match flavour {
+        Flavour::GitHub => ("/api/v3/", "Bearer"),
+        Flavour::Gitea => ("/api/v1/", "token"),
+        Flavour::GitLab => ("/api/v4/", "Bearer"),
+    };
+    let Some(path) = received.path.strip_prefix(base) else { return missing() };
+    if received.header("authorization") != format!("{scheme} {}", PretendForge::TOKEN) {
+        return (401, json!({"message": "Bad credentials"}));
+    }
+    let parts: Vec<String> = path.split('/').map(|part| part.replace("%2F", "/")).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    match (flavour, received.method.as_str(), parts.as_slice()) {
+        (_, "GET", ["user"]) => (200, user(flavour, inside)),
+        (Flavour::GitLab, _, ["projects", PROJECT, rest @ ..]) => project(flavour, inside, received, rest),
+        (Flavour::GitHub | Flavour::Gitea, _, ["repos", owner, name, rest @ ..])
+            if format!("{owner}/{name}") == PROJECT =>
+        {
+            project(flavour, inside, received, rest)
+        }
+        (Flavour::Gitea, "GET", ["orgs", "acme"]) => (200, json!({"id": 3, "name": "acme"})),
+        (Flavour::Gitea, "POST", ["user", "repos"]) => make(inside, PretendForge::LOGIN, received),
+        (Flavour::Gitea, "POST", ["orgs", "acme", "repos"]) => make(inside, "acme", received),
+        (Flavour::Gitea, "POST", ["admin", "users", owner, "repos"]) => match inside.is_admin {
+            true => make(inside, owner, received),
+            false => (403, json!({"message": "user should be the site admin"})),
+        },
+        _ => missing(),
+    }
+}
+
+fn user(flavour: Flavour, inside: &Inside) -> Value {
+    let (id, login) = (PretendForge::USER_ID, PretendForge::LOGIN);
+    match flavour {
+        Flavour::GitLab => json!({"id": id, "username": login}),
+        Flavour::GitHub => json!({"id": id, "login": login}),
+        Flavour::Gitea => json!({"id": id, "login": login, "is_admin": inside.is_admin}),
+    }
+}
+
+fn make(inside: &mut Inside, owner: &str, received: &Received) -> Told {
+    let name = received.body["name"].as_str().unwrap_or_default();
+    let full_name = format!("{owner}/{name}");
+    if inside.repositories.contains(&full_name) || full_name == PROJECT {
+        return (409, json!({"message": "The repository with the same name already exists."}));
+    }
+    inside.repositories.push(full_name.clone());
+    let made = json!({
+        "id": 9, "full_name": full_name, "private": received.body["private"], "default_branch": "main",
+        "clone_url": format!("https://gitea.example.com/{full_name}.git"),
+        "ssh_url": format!("git@gitea.example.com:{full_name}.git"),
+        "html_url": format!("https://gitea.example.com/{full_name}"),
+    });
+    (201, made)
+}
+
+fn project(flavour: Flavour, inside: &mut Inside, received: &Received, rest: &[&str]) -> Told {
+    let is_writing = received.method != "GET";
+    if is_writing && inside.may_only_read {
+        return (403, json!({"message": "Resource not accessible"}));
+    }
+    match (received.method.as_str(), rest) {
+        ("GET", []) => {
+            let level = if inside.may_only_read { 20 } else { 30 };
+            let push = !inside.may_only_read;
+            let access =
+                json!({"push": push, "project_access": {"access_level": level}, "group_access": null});
+            (200, json!({"id": 5, "full_name": PROJECT, "permissions": access}))
+        }
+        ("POST", ["statuses", commit]) => status(flavour, inside, commit, &received.body),
+        (method, ["issues", number, "comments"] | ["merge_requests", number, "notes"]) => match method {
+            "GET" => (200, list(flavour, inside, number, &received.query)),
+            _ => {
+                let text = received.body["body"].as_str().unwrap_or_default();
+                let id = add_comment(inside, number, PretendForge::USER_ID, text);
+                (201, json!({"id": id}))
+            }
+        },
+        ("PATCH", ["issues", "comments", id]) | ("PUT", ["merge_requests", _, "notes", id]) => {
+            match inside.comments.iter_mut().find(|comment| comment.id.to_string() == *id) {
+                Some(comment) if comment.author == PretendForge::USER_ID => {
+                    received.body["body"].as_str().unwrap_or_default().clone_into(&mut comment.body);
+                    (200, json!({"id": comment.id}))
+                }
+                Some(_) => (403, json!({"message": "it is someone else's"})),
+                None => missing(),
+            }
+        }
+        _ => missing(),
+    }
+}
+
+fn status(flavour: Flavour, inside: &mut Inside, commit: &str, body: &Value) -> Told {
+    let name = if flavour == Flavour::GitLab { "name" } else { "context" };
+    let last = inside.statuses.iter().rev().find(|(of, kept)| of == commit && kept[name] == body[name]);
+    let is_pending_twice =
+        body["state"] == "pending" && last.is_some_and(|(_, kept)| kept["state"] == "pending");
+    if flavour == Flavour::GitLab && is_pending_twice {
+        return (400, json!({"message": "Cannot transition status via :enqueue from :pending"}));
+    }
+    inside.statuses.push((commit.to_owned(), body.clone()));
+    (201, json!({"id": inside.statuses.len()}))
+}
+
+pub(super) fn add_comment(inside: &mut Inside, number: &str, author: i64, body: &str) -> i64 {
+    let id = 100 + i64::try_from(inside.comments.len()).unwrap_or(0);
+    let (number, body) = (number.to_owned(), body.to_owned());
+    inside.comments.push(PretendComment { id, number, author, body });
+    id
+}
+
+fn list(flavour: Flavour, inside: &Inside, number: &str, query: &str) -> Value {
+    let asked = |name: &str| {
+        query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok())
+    };
+    let author = if flavour == Flavour::GitLab { "author" } else { "user" };
+    let all = inside.comments.iter().filter(|comment| comment.number == number);
+    let told =
+        all.map(|comment| json!({"id": comment.id, "body": comment.body, author: {"id": comment.author}}));
+    match flavour {
+        // All at once, whatever page is asked for.
+        Flavour::Gitea => told.collect(),
+        Flavour::GitHub | Flavour::GitLab => {
+            let size = asked("per_page").unwrap_or(30).min(100);
+            told.skip((asked("page").unwrap_or(1).max(1) - 1) * size).take(size).collect()
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Pretended forges: each answers what Windlass asks as the real one does, and remembers every request.
+//!
+//! Pretended because the real ones are too large for tests or cannot be had. What they answer is written down from their
+//! documentation in `answer.rs`.
+
+mod answer;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+/// Which forge is pretended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// GitHub Enterprise Server, below `/api/v3`.
+    GitHub,
+    /// Gitea, below `/api/v1`.
+    Gitea,
+    /// GitLab, below `/api/v4`.
+    GitLab,
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// `POST`.
+    pub method: String,
+    /// The path as it was sent, percent-encoded.
+    pub path: String,
+    /// What stands after `?`.
+    pub query: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body; null if there was none.
+    pub body: Value,
+}
+
+impl Received {
+    /// A header's text; empty if there is none.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value)
+    }
+}
+
+/// A comment on a pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PretendComment {
+    /// Its id.
+    pub id: i64,
+    /// On which pull request.
+    pub number: String,
+    /// Who wrote it.
+    pub author: i64,
+    /// What it says.
+    pub body: String,
+}
+
+/// An answer that was prepared.
+struct Prepared {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Value,
+}
+
+#[derive(Default)]
+struct Inside {
+    requests: Vec<Received>,
+    prepared: VecDeque<Prepared>,
+    comments: Vec<PretendComment>,
+    /// Commit and body of every status.
+    statuses: Vec<(String, Value)>,
+    /// Repositories that were made.
+    repositories: Vec<String>,
+    is_admin: bool,
+    may_only_read: bool,
+    is_down: bool,
+}
+
+/// A running pretended forge. It has a repository `acme/fleet` and an organisation `acme`.
+pub struct PretendForge {
+    flavour: Flavour,
+    address: SocketAddr,
+    inside: Arc<Mutex<Inside>>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PretendForge {
+    /// The token it takes.
+    pub const TOKEN: &'static str = "planted-forge-token-6W";
+    /// Whose token that is.
+    pub const LOGIN: &'static str = "windlass-bot";
+    /// Their id.
+    pub const USER_ID: i64 = 77;
+
+    /// Starts one.
+    pub fn start(flavour: Flavour) -> PretendForge {
+        let inside: Arc<Mutex<Inside>> = Arc::default();
+        let (stop, stopped) = oneshot::channel();
+        let (tell, told) = std::sync::mpsc::channel();
+        let shared = (flavour, Arc::clone(&inside));
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async move {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+                tell.send(listener.local_addr().expect("an address")).expect("someone waits for it");
+                let router = Router::new().fallback(take).with_state(shared);
+                let serving = axum::serve(listener, router).with_graceful_shutdown(async {
+                    let _ = stopped.await;
+                });
+                let _ = serving.await;
+            });
+        });
+        let address = told.recv().expect("it listens");
+        PretendForge { flavour, address, inside, stop: Some(stop), thread: Some(thread) }
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        lock(&self.inside)
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Host and port.
+    pub fn host(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// How settings call it.
+    pub fn kind(&self) -> &'static str {
+        match self.flavour {
+            Flavour::GitHub => "github",
+            Flavour::Gitea => "gitea",
+            Flavour::GitLab => "gitlab",
+        }
+    }
+
+    /// Every request so far.
+    pub fn requests(&self) -> Vec<Received> {
+        self.inside().requests.clone()
+    }
+
+    /// Forgets the requests so far.
+    pub fn forget_requests(&self) {
+        self.inside().requests.clear();
+    }
+
+    /// Answers the next request so, whatever it is. Several are used up in order.
+    pub fn prepare(&self, status: u16, headers: &[(&str, &str)], body: Value) {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        self.inside().prepared.push_back(Prepared { status, headers, body });
+    }
+
+    /// Answers everything with 500, or no longer.
+    pub fn set_down(&self, is_down: bool) {
+        self.inside().is_down = is_down;
+    }
+
+    /// Makes the token an administrator's.
+    pub fn make_admin(&self) {
+        self.inside().is_admin = true;
+    }
+
+    /// Takes the right to write from the token's user.
+    pub fn let_only_read(&self) {
+        self.inside().may_only_read = true;
+    }
+
+    /// Writes a comment as someone.
+    pub fn write_comment(&self, number: u64, author: i64, body: &str) {
+        let mut inside = self.inside();
+        answer::add_comment(&mut inside, &number.to_string(), author, body);
+    }
+
+    /// Every comment.
+    pub fn comments(&self) -> Vec<PretendComment> {
+        self.inside().comments.clone()
+    }
+
+    /// Removes every comment.
+    pub fn remove_comments(&self) {
+        self.inside().comments.clear();
+    }
+
+    /// Commit and body of every status that was set, in order.
+    pub fn statuses(&self) -> Vec<(String, Value)> {
+        self.inside().statuses.clone()
+    }
+
+    /// Repositories that were made, as the path they were made at and their name.
+    pub fn repositories(&self) -> Vec<String> {
+        self.inside().repositories.clone()
+    }
+}
+
+impl Drop for PretendForge {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What is inside is sound whatever the thread that held it last did.
+fn lock(inside: &Mutex<Inside>) -> MutexGuard<'_, Inside> {
+    inside.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn take(
+    State((flavour, inside)): State<(Flavour, Arc<Mutex<Inside>>)>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let received = Received {
+        method: method.to_string(),
+        path: uri.path().to_owned(),
+        query: uri.query().unwrap_or_default().to_owned(),
+        headers: headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
+        body: serde_json::from_slice(&body).unwrap_or_default(),
+    };
+    let mut inside = lock(&inside);
+    inside.requests.push(received.clone());
+    if let Some(prepared) = inside.prepared.pop_front() {
+        return respond(prepared);
+    }
+    let (status, body) = match inside.is_down {
+        true => (500, json!({"message": "something went wrong"})),
+        false => answer::answer(flavour, &mut inside, &received),
+    };
+    respond(Prepared { status, headers: Vec::new(), body })
+}
+
+fn respond(prepared: Prepared) -> Response {
+    let status = StatusCode::from_u16(prepared.status).expect("a status");
+    let mut response = (status, axum::Json(prepared.body)).into_response();
+    for (name, value) in prepared.headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+        response.headers_mut().insert(name, HeaderValue::from_str(&value).expect("a value"));
+    }
+    response
+}
