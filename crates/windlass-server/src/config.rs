@@ -9,6 +9,8 @@ use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
 use windlass_source::{Insecure, Limits};
 use windlass_store::Address;
 
+use crate::oidc::OidcSettings;
+
 /// Everything that can be configured.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -24,6 +26,8 @@ pub struct Config {
     pub insecure_git: Insecure,
     /// Where credentials are kept.
     pub credentials: Credentials,
+    /// Through which provider people sign in, if through any.
+    pub oidc: Option<OidcSettings>,
     /// How many proposals a run opens at most.
     pub max_proposals: usize,
     /// What a fetch may cost.
@@ -74,6 +78,7 @@ impl Config {
             public_url: None,
             insecure_git: Insecure::Refused,
             credentials: Credentials::Nowhere,
+            oidc: None,
             max_proposals: DEFAULT_CAP,
             fetch_limits: Limits::default(),
             rhythm: Rhythm::default(),

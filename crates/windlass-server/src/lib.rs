@@ -16,6 +16,7 @@ mod grant;
 mod http;
 mod loops;
 mod offer;
+mod oidc;
 mod once;
 mod payload;
 mod regate;
@@ -31,4 +32,5 @@ pub use crash::{CRASH_POINTS, REQUEST_CRASH_POINTS};
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;
 
+pub use oidc::{Grant, OidcSettings, OidcSettingsError, Passwords};
 pub use start::{FirstLogin, Running, StartError, start};

@@ -11,6 +11,7 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
+use crate::oidc::Oidc;
 use crate::once;
 
 /// How long a loop waits after the database failed, before it tries again.
@@ -37,6 +38,7 @@ struct Inner {
     troubles: Mutex<BTreeMap<&'static str, String>>,
     holder: String,
     session_key: windlass_core::redacted::Redacted<Vec<u8>>,
+    oidc: Option<Oidc>,
 }
 
 /// Wakes for the loops: something may be there to do.
@@ -64,6 +66,7 @@ impl Server {
         config: Config,
         store: Store,
         session_key: windlass_core::redacted::Redacted<Vec<u8>>,
+        oidc: Option<Oidc>,
     ) -> Server {
         let inner = Inner {
             config,
@@ -76,6 +79,7 @@ impl Server {
             troubles: Mutex::default(),
             holder: windlass_store::new_id(),
             session_key,
+            oidc,
         };
         Server { inner: Arc::new(inner) }
     }
@@ -99,6 +103,11 @@ impl Server {
 
     pub(crate) fn session_key(&self) -> &[u8] {
         self.inner.session_key.expose()
+    }
+
+    /// The provider through which people sign in.
+    pub(crate) fn oidc(&self) -> Option<&Oidc> {
+        self.inner.oidc.as_ref()
     }
 
     /// Makes a transaction true and wakes everyone who watches events.

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod gitops;
+pub(crate) mod oidc;
 pub(crate) mod operate;
 pub(crate) mod repository;
 pub(crate) mod resource;

@@ -9,6 +9,7 @@ mod desired;
 mod drift;
 mod errors;
 mod events;
+mod identities;
 mod isolation;
 mod leases;
 mod proposal_lists;

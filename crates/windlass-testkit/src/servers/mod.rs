@@ -6,6 +6,7 @@
 mod chromium;
 mod git_https;
 mod git_ssh;
+mod oidc;
 mod postgres;
 mod repository;
 mod tls;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 pub use chromium::Chromium;
 pub use git_https::GitHttps;
 pub use git_ssh::GitSsh;
+pub use oidc::OidcServer;
 pub use postgres::Postgres;
 pub use repository::WorkTree;
 pub use tls::TlsFront;

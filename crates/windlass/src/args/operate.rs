@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::oidc::OidcOptions;
 use super::vault::VaultOptions;
 
 /// Where a server's data is.
@@ -40,6 +41,9 @@ pub(crate) struct ServeOptions {
 
     #[command(flatten)]
     pub(crate) vault: VaultOptions,
+
+    #[command(flatten)]
+    pub(crate) oidc: OidcOptions,
 
     /// Also accept http:// and file:// repositories. For tests and demonstrations.
     #[arg(long)]

@@ -21,6 +21,7 @@ mod input;
 mod load;
 mod login;
 pub(crate) mod man;
+mod oidc;
 pub(crate) mod operate;
 pub(crate) mod plan;
 mod policy;

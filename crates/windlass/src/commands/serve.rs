@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use windlass_server::{Config, Credentials, FirstLogin, Rhythm, Running, StartError};
 use windlass_store::Address;
 
-use super::vault;
+use super::{oidc, vault};
 use crate::args::operate::{DataOptions, LogFormat, LogOptions, ServeOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view;
@@ -62,6 +62,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
         config.insecure_git = windlass_server::Insecure::Allowed;
     }
     config.credentials = credentials_of(options)?;
+    config.oidc = oidc::settings(&options.oidc)?;
     config.max_proposals = options.max_proposals_per_tick;
     config.rhythm = Rhythm {
         drift: options.drift_interval,
@@ -92,6 +93,7 @@ pub(super) fn start_error(error: &StartError) -> CommandError {
         StartError::InUse { .. } => "stop the other one, or use another --data-dir",
         StartError::Listen { .. } => "choose another address with --listen",
         StartError::Store(_) => "check --database, and that the server there runs and lets you in",
+        StartError::Oidc(error) => oidc::help(error),
         StartError::Password => "the system gave no random numbers",
     };
     CommandError::told(error.to_string(), help)
