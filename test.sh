@@ -89,6 +89,17 @@ need_aiosmtpd() {
 }
 need_aiosmtpd || skip "tests with mail: aiosmtpd is not installed"
 need_bao || skip "tests with Vault: OpenBao is not installed"
+# A provider of identities, likewise.
+need_oidc() {
+  local venv="$PWD/target/oidc-provider-mock"
+  export PATH="$PATH:$venv/bin"
+  command -v oidc-provider-mock >/dev/null 2>&1 && return 0
+  need python3 python3 || return 1
+  echo "installing oidc-provider-mock"
+  python3 -c "import ensurepip" 2>/dev/null || need "python3's ensurepip" python3-venv || return 1
+  python3 -m venv "$venv" && "$venv/bin/pip" install --quiet oidc-provider-mock
+}
+need_oidc || skip "tests with a provider of identities: oidc-provider-mock is not installed"
 cargo --version
 
 step "format"

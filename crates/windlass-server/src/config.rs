@@ -11,6 +11,7 @@ use windlass_source::{Insecure, Limits};
 use windlass_store::Address;
 
 use crate::forge::Gitea;
+use crate::oidc::OidcSettings;
 
 /// Everything that can be configured.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub struct Config {
     pub forge_api_hosts: Vec<String>,
     /// The Gitea in which repositories are made on request.
     pub gitea: Option<Gitea>,
+    /// Through which provider people sign in, if through any.
+    pub oidc: Option<OidcSettings>,
     /// How many proposals a run opens at most.
     pub max_proposals: usize,
     /// What a fetch may cost.
@@ -92,6 +95,7 @@ impl Config {
             credentials: Credentials::Nowhere,
             forge_api_hosts: Vec::new(),
             gitea: None,
+            oidc: None,
             max_proposals: DEFAULT_CAP,
             fetch_limits: Limits::default(),
             rhythm: Rhythm::default(),

@@ -19,6 +19,7 @@ mod loops;
 mod mcp;
 mod notify;
 mod offer;
+mod oidc;
 mod once;
 mod payload;
 mod preview;
@@ -38,4 +39,5 @@ pub use windlass_notify::Plain;
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;
 
+pub use oidc::{Grant, OidcSettings, OidcSettingsError, Passwords};
 pub use start::{FirstLogin, Running, StartError, start};

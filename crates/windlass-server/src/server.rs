@@ -12,6 +12,7 @@ use windlass_notify::Sender;
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
+use crate::oidc::Oidc;
 use crate::webhook::Allowances;
 use crate::{once, preview};
 
@@ -42,6 +43,7 @@ struct Inner {
     session_key: windlass_core::redacted::Redacted<Vec<u8>>,
     allowances: Allowances,
     sender: Sender,
+    oidc: Option<Oidc>,
 }
 
 /// Wakes for the loops: something may be there to do.
@@ -74,6 +76,7 @@ impl Server {
         store: Store,
         session_key: windlass_core::redacted::Redacted<Vec<u8>>,
         sender: Sender,
+        oidc: Option<Oidc>,
     ) -> Server {
         let inner = Inner {
             config,
@@ -89,6 +92,7 @@ impl Server {
             session_key,
             allowances: Allowances::default(),
             sender,
+            oidc,
         };
         Server { inner: Arc::new(inner) }
     }
@@ -122,6 +126,11 @@ impl Server {
     /// What webhooks may cost.
     pub(crate) fn allowances(&self) -> &Allowances {
         &self.inner.allowances
+    }
+
+    /// The provider through which people sign in.
+    pub(crate) fn oidc(&self) -> Option<&Oidc> {
+        self.inner.oidc.as_ref()
     }
 
     /// Makes a transaction true and wakes everyone who watches events.

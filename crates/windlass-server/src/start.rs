@@ -14,6 +14,7 @@ use windlass_store::{Actor, Store, StoreError, User, new_id};
 use crate::auth::{hash_password, new_session_key, one_time_password};
 use crate::clock::now;
 use crate::config::Config;
+use crate::oidc::{Granted, Oidc, OidcSettingsError};
 use crate::server::Server;
 use crate::{http, loops, tell};
 
@@ -48,6 +49,9 @@ pub enum StartError {
     /// Notifications could not be sent.
     #[error("cannot send notifications: {0}")]
     Notifications(#[from] windlass_notify::SendError),
+    /// Single sign-on cannot be used as configured.
+    #[error(transparent)]
+    Oidc(#[from] OidcSettingsError),
     /// No password could be made.
     #[error("cannot make a password for the first administrator")]
     Password,
@@ -93,9 +97,10 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         .map_err(|source| StartError::Listen { address: config.listen, source })?;
     let address =
         listener.local_addr().map_err(|source| StartError::Listen { address: config.listen, source })?;
+    let oidc = single_sign_on(&store, &config, address).await?;
     http::gather_numbers();
     let sender = windlass_notify::Sender::new(config.insecure_notifications)?;
-    let server = Server::new(config, store, session_key, sender);
+    let server = Server::new(config, store, session_key, sender, oidc);
     let loops = loops::start(&server);
     let mut stopping = server.watch_stopping();
     let service = http::router(&server).into_make_service_with_connect_info::<SocketAddr>();
@@ -139,6 +144,29 @@ async fn session_key(store: &Store) -> Result<Redacted<Vec<u8>>, StoreError> {
     let key = writing.setting_default("session_key", &new_session_key()).await?;
     writing.commit().await?;
     Ok(Redacted::new(key.into_bytes()))
+}
+
+/// The provider through which people sign in, with what its groups give in accounts that exist.
+async fn single_sign_on(
+    store: &Store,
+    config: &Config,
+    address: SocketAddr,
+) -> Result<Option<Oidc>, StartError> {
+    let Some(settings) = &config.oidc else { return Ok(None) };
+    let origin = match &config.public_url {
+        Some(origin) => origin.clone(),
+        None if address.ip().is_loopback() => format!("http://{address}"),
+        None => return Err(OidcSettingsError::PublicUrl.into()),
+    };
+    let mut reading = store.read().await?;
+    let mut grants = Vec::new();
+    for grant in &settings.grants {
+        let name = grant.account.as_ref().unwrap_or(&config.first_account);
+        let (group, account) = (grant.group.clone(), name.clone());
+        let found = reading.account(name).await?.ok_or(OidcSettingsError::Account { group, account })?;
+        grants.push(Granted { group: grant.group.clone(), role: grant.role, account_id: found.id });
+    }
+    Ok(Some(Oidc::new(settings.clone(), grants, &origin)?))
 }
 
 /// At the first start: an account, its administrator and a password that is shown once.

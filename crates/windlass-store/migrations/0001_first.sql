@@ -37,6 +37,7 @@ CREATE TABLE memberships (
     account_id TEXT NOT NULL REFERENCES accounts (id),
     user_id TEXT NOT NULL REFERENCES users (id),
     role TEXT NOT NULL,
+    origin TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, user_id)
 );
@@ -439,3 +440,14 @@ CREATE TABLE forge_reports (
 );
 CREATE INDEX forge_reports_waiting ON forge_reports (next_at) WHERE state = 'waiting';
 CREATE INDEX forge_reports_by_time ON forge_reports (updated_at);
+
+-- Who people are at a provider of identities. There the subject is the person, whatever becomes of their e-mail address.
+CREATE TABLE identities (
+    issuer TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    user_id TEXT NOT NULL REFERENCES users (id),
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (issuer, subject),
+    UNIQUE (issuer, user_id)
+);
+CREATE INDEX identities_by_user ON identities (user_id);

@@ -49,6 +49,10 @@ const RULES: &[(&str, &str)] = &[
         "every account has its chain",
         "SELECT COUNT(*) FROM accounts WHERE id NOT IN (SELECT account_id FROM chains)",
     ),
+    (
+        "no administrator of the installation signs in through a provider of identities",
+        "SELECT COUNT(*) FROM identities JOIN users ON users.id = identities.user_id WHERE users.is_root = 1",
+    ),
 ];
 
 /// What holds specs beside their digests: the statement, and what it tells of.

@@ -5,6 +5,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::identities::Origin;
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -17,7 +18,7 @@ pub struct User {
     pub email: String,
     /// Their name.
     pub name: String,
-    /// Their password, hashed.
+    /// Their password, hashed; empty if they have none.
     pub password_hash: Redacted<String>,
     /// Whether they must choose a password of their own first.
     pub must_change_password: bool,
@@ -186,7 +187,7 @@ impl Writing {
         if at.is_some() { self.sessions_end_all(user_id).await } else { Ok(()) }
     }
 
-    /// Gives a person a role in an account.
+    /// Gives a person a role in an account, by hand: from then on their groups do not change it.
     pub async fn member_set(
         &mut self,
         account_id: &str,
@@ -194,9 +195,32 @@ impl Writing {
         role: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO memberships (account_id, user_id, role, created_at) VALUES ($1, $2, $3, $4) \
-                   ON CONFLICT (account_id, user_id) DO UPDATE SET role = excluded.role";
-        self.connection.execute(sql, values![account_id, user_id, role, now]).await?;
+        self.member_put(account_id, user_id, role, Origin::Hand, now).await
+    }
+
+    /// Gives a person the role in an account that their groups give.
+    pub async fn member_grant(
+        &mut self,
+        account_id: &str,
+        user_id: &str,
+        role: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.member_put(account_id, user_id, role, Origin::Groups, now).await
+    }
+
+    async fn member_put(
+        &mut self,
+        account_id: &str,
+        user_id: &str,
+        role: &str,
+        origin: Origin,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO memberships (account_id, user_id, role, origin, created_at) \
+                   VALUES ($1, $2, $3, $4, $5) ON CONFLICT (account_id, user_id) \
+                   DO UPDATE SET role = excluded.role, origin = excluded.origin";
+        self.connection.execute(sql, values![account_id, user_id, role, origin.slug(), now]).await?;
         Ok(())
     }
 

@@ -70,6 +70,10 @@ pages! {
     SignInForm Get "/app/sign-in" Public;
     /// Signs in.
     SignIn Post "/app/sign-in" Public;
+    /// Begins to sign in through the provider.
+    SsoBegin Get "/app/sign-in/oidc" Public;
+    /// Comes back from the provider.
+    SsoEnd Get "/app/sign-in/oidc/callback" Public;
     /// Signs out.
     SignOut Post "/app/sign-out" As(O::Logout);
     /// The form to choose a password.
@@ -209,6 +213,15 @@ mod tests {
     fn only_these_pages_are_public() {
         let public: Vec<Page> =
             pages().iter().filter(|entry| entry.access == Access::Public).map(|entry| entry.page).collect();
-        assert_eq!(public, [Page::Root, Page::Asset, Page::SignInForm, Page::SignIn, Page::Lost]);
+        let expected = [
+            Page::Root,
+            Page::Asset,
+            Page::SignInForm,
+            Page::SignIn,
+            Page::SsoBegin,
+            Page::SsoEnd,
+            Page::Lost,
+        ];
+        assert_eq!(public, expected);
     }
 }

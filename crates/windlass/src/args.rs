@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod forge;
 pub(crate) mod gitops;
 pub(crate) mod notify;
+pub(crate) mod oidc;
 pub(crate) mod operate;
 pub(crate) mod repository;
 pub(crate) mod resource;

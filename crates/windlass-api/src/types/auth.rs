@@ -107,6 +107,20 @@ pub struct UserInfo {
     pub disabled: bool,
     /// Since when they are known.
     pub created_at: String,
+    /// How they sign in.
+    #[serde(default)]
+    pub signs_in_with: SignsInWith,
+}
+
+/// How someone signs in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SignsInWith {
+    /// With a password of this server.
+    #[default]
+    Password,
+    /// Through the provider of single sign-on.
+    Sso,
 }
 
 /// A person under their name.

@@ -22,8 +22,8 @@ mod webhook;
 pub use account::{AccountBody, AccountEnvelope, AccountInfo, AccountList, HaltBody, HaltInfo, Status};
 pub use audit::{AuditInfo, AuditList, AuditVerdict};
 pub use auth::{
-    LoginBody, Me, PasswordBody, Session, TokenBody, TokenCreated, TokenInfo, TokenList, UserBody,
-    UserCreated, UserEnvelope, UserInfo, UserList, UserPatch,
+    LoginBody, Me, PasswordBody, Session, SignsInWith, TokenBody, TokenCreated, TokenInfo, TokenList,
+    UserBody, UserCreated, UserEnvelope, UserInfo, UserList, UserPatch,
 };
 pub use credential::{CredentialInfo, CredentialList};
 pub use drift::{AcceptBody, Acceptance, AdoptBody, Adopted, DriftItem, DriftReport, DriftTarget, Reverted};

@@ -5,11 +5,12 @@ use std::time::Duration;
 use serde_json::json;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, AuditEntry, Outcome, Session, StoreError, new_id};
+use windlass_store::{Actor, AuditEntry, Outcome, Session, StoreError, User, new_id};
 
 use super::identity::sign_session;
 use super::password::verify_password;
 use crate::clock::now;
+use crate::oidc::Passwords;
 use crate::server::Server;
 use crate::tell;
 
@@ -37,7 +38,8 @@ impl Subject {
         Subject { name: format!("email:{}", email.trim().to_lowercase()), free: FREE_FOR_PERSON }
     }
 
-    fn address(address: &str) -> Subject {
+    /// A network address.
+    pub(crate) fn address(address: &str) -> Subject {
         Subject { name: format!("address:{address}"), free: FREE_FOR_ADDRESS }
     }
 
@@ -58,6 +60,8 @@ pub(crate) struct SignedIn {
 pub(crate) enum LoginError {
     /// Wrong e-mail address, password or account: which, is not told.
     Refused,
+    /// The same where passwords are for administrators of the installation alone.
+    RefusedHere,
     /// Too many failures; wait so long.
     Throttled(Duration),
     /// The database could not tell.
@@ -83,7 +87,12 @@ pub(crate) async fn login(
     count_attempt(server, &subjects).await?;
     let mut reading = server.store().read().await?;
     let user = reading.user(email.trim()).await?.filter(|user| user.email == email.trim().to_lowercase());
-    let hash = user.as_ref().filter(|user| user.disabled_at.is_none()).map(|user| user.password_hash.clone());
+    let passwords = server.oidc().map(|oidc| oidc.settings().passwords).unwrap_or_default();
+    let may_use_one = |user: &&User| {
+        let is_theirs = passwords == Passwords::Everyone || user.is_root;
+        user.disabled_at.is_none() && is_theirs && !user.password_hash.expose().is_empty()
+    };
+    let hash = user.as_ref().filter(may_use_one).map(|user| user.password_hash.clone());
     let is_right = verify_password(password, hash).await;
     let memberships = match &user {
         Some(user) => reading.memberships(&user.id).await?,
@@ -102,26 +111,50 @@ pub(crate) async fn login(
     };
     let (Some(user), Some((account_id, _, _)), true) = (user, chosen, is_right) else {
         refuse(server, actor).await?;
-        return Err(LoginError::Refused);
+        return Err(match passwords {
+            Passwords::Everyone => LoginError::Refused,
+            Passwords::RootOnly => LoginError::RefusedHere,
+        });
     };
+    let proven = Proven { user: &user, account_id: &account_id, actor: &actor, by: "password" };
+    let signed_in = begin_session(server, &proven, &subjects).await?;
+    signed_in.ok_or(LoginError::Refused)
+}
+
+/// Someone of whom it is proved who they are.
+pub(super) struct Proven<'p> {
+    pub(super) user: &'p User,
+    pub(super) account_id: &'p str,
+    pub(super) actor: &'p Actor,
+    /// What proved it.
+    pub(super) by: &'static str,
+}
+
+/// Begins a session, and forgets the failures before it.
+pub(super) async fn begin_session(
+    server: &Server,
+    proven: &Proven<'_>,
+    subjects: &[Subject],
+) -> Result<Option<SignedIn>, StoreError> {
+    let Proven { user, account_id, actor, by } = proven;
     let now = now();
     let session = Session {
         id: new_id(),
         user_id: user.id.clone(),
-        account_id: account_id.clone(),
-        address: address.to_owned(),
+        account_id: (*account_id).to_owned(),
+        address: actor.address.clone().unwrap_or_default(),
         created_at: now,
         expires_at: now.after(SESSION),
     };
-    let mut writing = server.store().write_account(&account_id).await?;
-    for subject in &subjects {
+    let mut writing = server.store().write_account(account_id).await?;
+    for subject in subjects {
         writing.throttle_clear(subject.name()).await?;
     }
     writing.session_add(&session).await?;
-    writing.audit(tell::entry(&actor, "auth.login", ("user", &user.email), json!({}), now));
+    writing.audit(tell::entry(actor, "auth.login", ("user", &user.email), json!({"by": by}), now));
     server.commit(writing).await?;
-    let token = sign_session(server, &user.id, &session.id, session.expires_at).ok_or(LoginError::Refused)?;
-    Ok(SignedIn { token, expires_at: session.expires_at })
+    let token = sign_session(server, &user.id, &session.id, session.expires_at);
+    Ok(token.map(|token| SignedIn { token, expires_at: session.expires_at }))
 }
 
 /// Counts an attempt as a failure until it succeeds, so that many at once are not looked at before any is counted.

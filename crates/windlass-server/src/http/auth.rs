@@ -89,6 +89,10 @@ pub(crate) async fn change_password(
     body: PasswordBody,
 ) -> Result<(), HttpError> {
     let user = server.store().read().await?.user(&who.user_id).await?.ok_or_else(HttpError::not_found)?;
+    if user.password_hash.expose().is_empty() {
+        let message = "you sign in through single sign-on and have no password here";
+        return Err(HttpError::unprocessable("sso", message, "change it where you sign in"));
+    }
     // Whoever holds a session must not find out the password by trying.
     let subject = Subject::person(&who.email);
     count_attempt(server, std::slice::from_ref(&subject)).await?;

@@ -9,8 +9,9 @@ use windlass_api::types::{ErrorBody, ErrorDetail, ErrorEnvelope};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_store::{RunError, StoreError};
 
-use crate::auth::{AuthError, LoginError};
+use crate::auth::{AuthError, LoginError, SsoError};
 use crate::decide::DecisionError;
+use crate::oidc::OidcError;
 
 /// An answer that is not a success.
 #[derive(Debug)]
@@ -249,11 +250,57 @@ impl From<LoginError> for HttpError {
                 let message = "the e-mail address, the password or the account is wrong";
                 HttpError::new(StatusCode::UNAUTHORIZED, "login-refused", message, "check them and try again")
             }
+            LoginError::RefusedHere => {
+                let message = "the e-mail address, the password or the account is wrong";
+                let help =
+                    "sign in through single sign-on: passwords are for administrators of the installation";
+                HttpError::new(StatusCode::UNAUTHORIZED, "login-refused", message, help)
+            }
             LoginError::Throttled(wait) => {
                 HttpError::too_many("too many failed sign-ins", wait, "an admin can reset the password")
             }
             LoginError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<OidcError> for HttpError {
+    fn from(error: OidcError) -> HttpError {
+        let told = error.told();
+        HttpError::new(told.status, told.code, told.message, told.help)
+    }
+}
+
+impl From<SsoError> for HttpError {
+    fn from(error: SsoError) -> HttpError {
+        let (code, message, help) = match error {
+            SsoError::Email => {
+                ("sso-no-email", "the provider tells no usable e-mail address", "have it mended there")
+            }
+            SsoError::Unverified => (
+                "sso-unverified",
+                "someone here has your e-mail address, and the provider does not say that it is yours",
+                "have your address verified there (`email_verified`), or ask an admin here",
+            ),
+            SsoError::Taken => (
+                "sso-taken",
+                "someone else who signs in this way has your e-mail address here",
+                "ask an administrator of the installation",
+            ),
+            SsoError::Root => (
+                "sso-root",
+                "administrators of the installation sign in with their password",
+                "sign in with it, or have another address entered at the provider",
+            ),
+            SsoError::Disabled => ("sso-disabled", "you may not sign in", "ask an admin of your account"),
+            SsoError::NoRole => (
+                "sso-no-role",
+                "your groups give no role here",
+                "ask an administrator: the server's log names your groups",
+            ),
+            SsoError::Store(error) => return error.into(),
+        };
+        HttpError::new(StatusCode::FORBIDDEN, code, message, help)
     }
 }
 

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use serde_json::json;
 use windlass_api::permission::Role;
-use windlass_api::types::{UserBody, UserCreated, UserInfo, UserList, UserPatch};
+use windlass_api::types::{SignsInWith, UserBody, UserCreated, UserInfo, UserList, UserPatch};
 use windlass_core::redacted::Redacted;
 use windlass_store::{AccountWriting, Member, Reading, User, new_id};
 
@@ -22,6 +22,7 @@ fn info(member: &Member) -> UserInfo {
         role: Role::from_slug(&member.role).unwrap_or(Role::Viewer),
         disabled: member.user.disabled_at.is_some(),
         created_at: member.user.created_at.to_string(),
+        signs_in_with: SignsInWith::Password,
     }
 }
 
@@ -32,11 +33,20 @@ pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer 
 
 /// The people of the caller's account.
 pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<UserInfo>, HttpError> {
-    Ok(reading.members(&who.account_id).await?.iter().map(info).collect())
+    let known_elsewhere = reading.identity_members(&who.account_id).await?;
+    let members = reading.members(&who.account_id).await?;
+    let people = members.iter().map(|member| UserInfo {
+        signs_in_with: match known_elsewhere.contains(&member.user.id) {
+            true => SignsInWith::Sso,
+            false => SignsInWith::Password,
+        },
+        ..info(member)
+    });
+    Ok(people.collect())
 }
 
 /// An address good enough to tell people apart: something, `@`, something, nothing invisible.
-fn check_email(email: &str) -> Result<String, HttpError> {
+pub(crate) fn check_email(email: &str) -> Result<String, HttpError> {
     let email = email.trim().to_lowercase();
     let (name, host) = email.split_once('@').unwrap_or_default();
     let is_plain = email.len() <= 254 && !email.chars().any(|c| c.is_whitespace() || c.is_control());
@@ -165,6 +175,11 @@ pub(crate) async fn alter(
         let message = "they are in other accounts too, or administer the installation";
         return Err(HttpError::forbidden(message, "ask an administrator of the installation"));
     }
+    let is_known_elsewhere = !writing.identity_issuers(&user_id).await?.is_empty();
+    if body.reset_password && is_known_elsewhere {
+        let message = "they sign in through single sign-on and have no password here";
+        return Err(HttpError::conflict("sso", message, "have it reset where they sign in"));
+    }
     if let Some(role) = body.role {
         writing.member_set(&who.account_id, &user_id, role.slug(), now).await?;
     }
@@ -180,7 +195,11 @@ pub(crate) async fn alter(
     let member = writing.member(&who.account_id, &user_id).await?.ok_or_else(HttpError::not_found)?;
     server.commit(writing).await?;
     let one_time_password = body.reset_password.then(|| password.expose().clone());
-    Ok(UserCreated { user: info(&member), one_time_password })
+    let mut user = info(&member);
+    if is_known_elsewhere {
+        user.signs_in_with = SignsInWith::Sso;
+    }
+    Ok(UserCreated { user, one_time_password })
 }
 
 pub(super) async fn remove(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {

@@ -1,4 +1,4 @@
-//! The cookies of the web app: the session, the first visit, a notice, the theme.
+//! The cookies of the web app: the session, the first visit, a sign-in under way, a notice, the theme.
 //!
 //! The session's cookie holds the same token that `Authorization: Bearer` would; the API itself never looks at cookies.
 
@@ -13,6 +13,8 @@ pub(super) enum Cookie {
     Session,
     /// Binds the sign-in form to the browser it was shown in.
     Visit,
+    /// A sign-in through the provider that is under way. The browser comes back from another site, and brings it.
+    Attempt,
     /// What was just done.
     Notice,
     /// Light or dark. The script writes it.
@@ -25,6 +27,7 @@ impl Cookie {
         let word = match self {
             Cookie::Session => "windlass_session",
             Cookie::Visit => "windlass_visit",
+            Cookie::Attempt => "windlass_attempt",
             Cookie::Notice => "windlass_notice",
             Cookie::Theme => return "windlass_theme".to_owned(),
         };
@@ -48,7 +51,14 @@ impl Cookie {
     pub(super) fn set(self, value: &str, seconds: u64, server: &Server) -> Option<HeaderValue> {
         let secure = if is_secure(server) { "; Secure" } else { "" };
         let name = self.name(server);
-        let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
+        let (path, site) = match self {
+            // Behind https its name demands the root, and keeps neighbouring hosts from setting it.
+            Cookie::Attempt if is_secure(server) => ("/", "Lax"),
+            Cookie::Attempt => ("/app/sign-in/oidc", "Lax"),
+            _ => ("/", "Strict"),
+        };
+        let text =
+            format!("{name}={value}; Path={path}; HttpOnly; SameSite={site}; Max-Age={seconds}{secure}");
         HeaderValue::from_str(&text).ok()
     }
 }

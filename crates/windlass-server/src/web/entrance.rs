@@ -9,8 +9,9 @@ use windlass_core::redacted::Redacted;
 use windlass_store::new_id;
 use windlass_web::assets;
 use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::entrance::{Password, SignIn};
+use windlass_web::pages::entrance::{Password, PasswordForm, SignIn, Sso};
 
+use super::address::address;
 use super::answer::{go, go_saying, html, page, set_cookie};
 use super::cookies::Cookie;
 use super::form::Form;
@@ -21,6 +22,7 @@ use crate::clock::now;
 use crate::http::auth::{change_password, end_session};
 use crate::http::error::HttpError;
 use crate::http::request::{Answer, Query};
+use crate::oidc::Passwords;
 use crate::server::Server;
 
 /// How long a sign-in form stays good.
@@ -59,31 +61,70 @@ pub(super) async fn asset(Path(name): Path<String>) -> Answer {
 #[derive(Deserialize)]
 pub(super) struct NextQuery {
     next: Option<String>,
+    account: Option<String>,
+    /// Whether to show the form although single sign-on is how people come in.
+    password: Option<String>,
 }
 
-pub(super) async fn sign_in_form(
-    State(server): State<Server>,
+/// What the sign-in page shows.
+#[derive(Default)]
+pub(super) struct Shown<'s> {
+    pub(super) next: &'s str,
+    pub(super) email: &'s str,
+    pub(super) account: &'s str,
+    pub(super) with_password: bool,
+    pub(super) problem: Option<ErrorBody>,
+}
+
+/// The sign-in page. A browser that has not been here gets something to bind its form to.
+pub(super) fn sign_in_page(
+    server: &Server,
     mut visit: Visit,
-    Query(query): Query<NextQuery>,
-) -> Answer {
+    status: StatusCode,
+    shown: Shown<'_>,
+) -> Response {
     let is_new = visit.binding.is_empty();
     if is_new {
         visit.binding = new_id();
     }
-    let next = query.next.as_deref().and_then(local).unwrap_or("/app");
-    let form = SignIn {
-        theme: visit.theme,
-        csrf: visit.csrf(&server),
-        next: next.to_owned(),
-        email: String::new(),
-        account: String::new(),
-        problem: None,
+    let words = [("next", shown.next), ("account", shown.account)];
+    let sso = server
+        .oidc()
+        .map(|oidc| Sso { name: oidc.settings().name.clone(), href: address("/app/sign-in/oidc", &words) });
+    let is_for_root = server.oidc().is_some_and(|oidc| oidc.settings().passwords == Passwords::RootOnly);
+    let form = match is_for_root && !shown.with_password {
+        true => PasswordForm::Behind(address("/app/sign-in", &[words[0], words[1], ("password", "yes")])),
+        false => PasswordForm::Shown,
     };
-    let mut response = html(StatusCode::OK, &form);
+    let page = SignIn {
+        theme: visit.theme,
+        csrf: visit.csrf(server),
+        next: shown.next.to_owned(),
+        email: shown.email.to_owned(),
+        account: shown.account.to_owned(),
+        problem: shown.problem,
+        sso,
+        form,
+    };
+    let mut response = html(status, &page);
     if is_new {
-        set_cookie(&mut response, Cookie::Visit.set(&visit.binding, VISIT_SECONDS, &server));
+        set_cookie(&mut response, Cookie::Visit.set(&visit.binding, VISIT_SECONDS, server));
     }
-    Ok(response)
+    response
+}
+
+pub(super) async fn sign_in_form(
+    State(server): State<Server>,
+    visit: Visit,
+    Query(query): Query<NextQuery>,
+) -> Answer {
+    let shown = Shown {
+        next: query.next.as_deref().and_then(local).unwrap_or("/app"),
+        account: query.account.as_deref().unwrap_or_default(),
+        with_password: query.password.is_some(),
+        ..Shown::default()
+    };
+    Ok(sign_in_page(&server, visit, StatusCode::OK, shown))
 }
 
 pub(super) async fn sign_in(State(server): State<Server>, visit: Visit, form: Form) -> Answer {
@@ -102,22 +143,22 @@ pub(super) async fn sign_in(State(server): State<Server>, visit: Visit, form: Fo
                 return Err(error);
             }
             let status = error.status();
-            let again = SignIn {
-                theme: visit.theme,
-                csrf: visit.csrf(&server),
-                next: next.to_owned(),
-                email: email.to_owned(),
-                account: account.unwrap_or_default().to_owned(),
+            let shown = Shown {
+                next,
+                email,
+                account: account.unwrap_or_default(),
+                with_password: true,
                 problem: Some(error.into_body()),
             };
             // 401 would make some browsers ask for a password of their own.
             let status = if status == StatusCode::UNAUTHORIZED { StatusCode::FORBIDDEN } else { status };
-            Ok(html(status, &again))
+            Ok(sign_in_page(&server, visit, status, shown))
         }
     }
 }
 
-fn begin(server: &Server, response: &mut Response, signed_in: &SignedIn) {
+/// Gives a browser its session.
+pub(super) fn begin(server: &Server, response: &mut Response, signed_in: &SignedIn) {
     let seconds = signed_in.expires_at.since(now()).as_secs();
     set_cookie(response, Cookie::Session.set(signed_in.token.expose(), seconds, server));
     set_cookie(response, Cookie::Visit.set("", 0, server));

@@ -37,6 +37,7 @@ mod resources;
 mod routes;
 mod runs;
 mod settings;
+mod sso;
 mod tokens;
 mod topology;
 mod visit;

@@ -10,7 +10,7 @@ use super::{
     answer, approvals, audit, drift, edit, entrance, events, guard, live, notifications, overview, preview, proposal,
     repositories, resource, resources, runs, topology,
 };
-use super::{people, policy, repository, repository_form, settings, tokens};
+use super::{people, policy, repository, repository_form, settings, sso, tokens};
 use crate::http::guard::panicked;
 use crate::server::Server;
 
@@ -33,6 +33,8 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::Asset => get(entrance::asset),
         Page::SignInForm => get(entrance::sign_in_form),
         Page::SignIn => post(entrance::sign_in),
+        Page::SsoBegin => get(sso::begin),
+        Page::SsoEnd => get(sso::end),
         Page::SignOut => post(entrance::sign_out),
         Page::PasswordForm => get(entrance::password_form),
         Page::Password => post(entrance::password),

@@ -11,6 +11,7 @@ mod drift;
 mod errors;
 mod events;
 mod forge_reports;
+mod identities;
 mod isolation;
 mod leases;
 mod previews;

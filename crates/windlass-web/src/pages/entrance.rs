@@ -21,6 +21,28 @@ pub struct SignIn {
     pub account: String,
     /// Why it did not work.
     pub problem: Option<ErrorBody>,
+    /// The provider through which people sign in.
+    pub sso: Option<Sso>,
+    /// Whether passwords are asked for.
+    pub form: PasswordForm,
+}
+
+/// The way over a provider of identities.
+#[derive(Clone, Debug)]
+pub struct Sso {
+    /// What people call it.
+    pub name: String,
+    /// Where it begins.
+    pub href: String,
+}
+
+/// Whether passwords are asked for.
+#[derive(Clone, Debug)]
+pub enum PasswordForm {
+    /// They are.
+    Shown,
+    /// Only behind this address: they are for administrators of the installation.
+    Behind(String),
 }
 
 /// The form to choose a password.

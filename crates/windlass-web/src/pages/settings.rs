@@ -2,7 +2,7 @@
 
 use askama::Template;
 use windlass_api::permission::{Permission, Role};
-use windlass_api::types::{AccountInfo, ErrorBody, Problem, TokenInfo, UserInfo};
+use windlass_api::types::{AccountInfo, ErrorBody, Problem, SignsInWith, TokenInfo, UserInfo};
 use windlass_core::redacted::Redacted;
 
 use super::Allowed;
@@ -133,6 +133,10 @@ impl People {
 
     pub(crate) fn is_me(&self, person: &UserInfo) -> bool {
         person.id == self.frame.me.user_id
+    }
+
+    pub(crate) fn is_sso(&self, person: &UserInfo) -> bool {
+        person.signs_in_with == SignsInWith::Sso
     }
 }
 

@@ -20,7 +20,7 @@ use windlass_web::frame::{Frame, Notice, Place, Theme, Tone};
 use windlass_web::pages::approvals::{Approvals, Choices, Search, group};
 use windlass_web::pages::audit::Audit;
 use windlass_web::pages::edit::Edit;
-use windlass_web::pages::entrance::{Bounce, Password, SignIn, Trouble};
+use windlass_web::pages::entrance::{Bounce, Password, PasswordForm, SignIn, Sso, Trouble};
 use windlass_web::pages::events::{EventSearch, Events, Named, Part};
 use windlass_web::pages::overview::{KindHealth, Overview};
 use windlass_web::pages::preview::Preview;
@@ -383,11 +383,15 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         email: text(t),
         account: text(t),
         problem: Some(error(t)),
+        sso: Some(Sso { name: text(t), href: text(t) }),
+        form: PasswordForm::Shown,
     };
+    let behind = SignIn { form: PasswordForm::Behind(text(t)), ..sign_in.clone() };
     let mut forced = frame(t);
     forced.me.must_change_password = true;
     vec![
         ("sign in", sign_in.html()),
+        ("sign in without passwords", behind.html()),
         ("password", Password { frame: frame(t), problem: Some(error(t)) }.html()),
         ("forced password", Password { frame: forced, problem: Some(error(t)) }.html()),
         ("trouble", Trouble { theme: Theme::Light, status: 403, error: error(t) }.html()),

@@ -2,8 +2,8 @@
 
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types::{
-    AccountInfo, CheckInfo, CheckOutcome, DeliveryInfo, HaltInfo, RepositoryTest, TokenInfo, UserInfo, WebhookInfo,
-    WebhookReceived, WebhookRefused, WebhookSetup,
+    AccountInfo, CheckInfo, CheckOutcome, DeliveryInfo, HaltInfo, RepositoryTest, SignsInWith, TokenInfo,
+    UserInfo, WebhookInfo, WebhookReceived, WebhookRefused, WebhookSetup,
 };
 use windlass_core::redacted::Redacted;
 use windlass_web::Html;
@@ -72,10 +72,14 @@ fn people(t: &str) -> People {
         role: Role::Admin,
         disabled: false,
         created_at: text(t),
+        signs_in_with: SignsInWith::Sso,
     };
     People {
         frame: frame(t),
-        people: vec![person.clone(), UserInfo { disabled: true, ..person }],
+        people: vec![
+            person.clone(),
+            UserInfo { disabled: true, signs_in_with: SignsInWith::Password, ..person },
+        ],
         email: text(t),
         name: text(t),
         error: Some(error(t)),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::forge::ForgeOptions;
+use super::oidc::OidcOptions;
 use super::vault::VaultOptions;
 
 /// Where a server's data is.
@@ -49,6 +50,7 @@ pub(crate) struct ServeOptions {
 
     #[command(flatten)]
     pub(crate) forge: ForgeOptions,
+    pub(crate) oidc: OidcOptions,
 
     /// Also accept http:// and file:// repositories. For tests and demonstrations.
     #[arg(long)]

@@ -23,6 +23,7 @@ mod login;
 pub(crate) mod man;
 mod mcp;
 mod notify;
+mod oidc;
 pub(crate) mod operate;
 pub(crate) mod plan;
 mod policy;

@@ -6,7 +6,7 @@ use windlass_server::{Config, Credentials, FirstLogin, Gitea, Rhythm, Running, S
 use windlass_store::Address;
 
 use super::input::read_text;
-use super::vault;
+use super::{oidc, vault};
 use crate::args::forge::ForgeOptions;
 use crate::args::operate::{DataOptions, LogFormat, LogOptions, ServeOptions};
 use crate::exit::{CommandError, Exit};
@@ -75,6 +75,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     config.credentials = credentials_of(options)?;
     config.forge_api_hosts.clone_from(&options.forge.forge_api_host);
     config.gitea = gitea_of(&options.forge)?;
+    config.oidc = oidc::settings(&options.oidc)?;
     config.max_proposals = options.max_proposals_per_tick;
     config.rhythm = Rhythm {
         drift: options.drift_interval,
@@ -116,6 +117,7 @@ pub(super) fn start_error(error: &StartError) -> CommandError {
         StartError::Listen { .. } => "choose another address with --listen",
         StartError::Store(_) => "check --database, and that the server there runs and lets you in",
         StartError::Notifications(_) => "check that the system's certificates can be read",
+        StartError::Oidc(error) => oidc::help(error),
         StartError::Password => "the system gave no random numbers",
     };
     CommandError::told(error.to_string(), help)

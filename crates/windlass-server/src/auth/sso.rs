@@ -1,0 +1,315 @@
+//! From someone whom the provider knows to a session: which person that is here, and what their groups give them now.
+//!
+//! The provider's subject is the person. An e-mail address is for show, and only once, when it is verified, the way to
+//! someone who was added by hand before. Administrators of the installation never come in this way.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use windlass_api::permission::Role;
+use windlass_core::redacted::Redacted;
+use windlass_store::{Actor, AuditEntry, Membership, Origin, Outcome, StoreError, User, new_id};
+
+use super::login::{Proven, SignedIn, Subject, begin_session};
+use crate::clock::now;
+use crate::http::users::check_email;
+use crate::oidc::{EmailIs, Granted, Oidc, Stranger};
+use crate::server::Server;
+use crate::tell;
+
+/// Why someone whom the provider knows may not come in.
+#[derive(Debug)]
+pub(crate) enum SsoError {
+    /// The address is none.
+    Email,
+    /// Someone here has that address, and the provider does not say that it is theirs.
+    Unverified,
+    /// Someone else of the same provider has that address here.
+    Taken,
+    /// The address is an administrator's of the installation.
+    Root,
+    /// They were disabled.
+    Disabled,
+    /// Neither groups nor anyone here gives them a role, or none in the account they named.
+    NoRole,
+    /// The database could not tell.
+    Store(StoreError),
+}
+
+impl From<StoreError> for SsoError {
+    fn from(error: StoreError) -> SsoError {
+        SsoError::Store(error)
+    }
+}
+
+/// Where and as part of what someone signs in.
+pub(crate) struct Entry<'e> {
+    /// The account they named.
+    pub(crate) account: Option<&'e str>,
+    /// Their network address.
+    pub(crate) address: &'e str,
+    /// The request.
+    pub(crate) request_id: &'e str,
+}
+
+impl Entry<'_> {
+    fn actor(&self, name: &str, id: Option<&str>) -> Actor {
+        Actor {
+            name: name.to_owned(),
+            id: id.map(str::to_owned),
+            token_id: None,
+            address: Some(self.address.to_owned()),
+            request_id: Some(self.request_id.to_owned()),
+        }
+    }
+}
+
+/// Lets someone in whom the provider knows.
+pub(crate) async fn sign_in_stranger(
+    server: &Server,
+    oidc: &Oidc,
+    stranger: &Stranger,
+    entry: &Entry<'_>,
+) -> Result<SignedIn, SsoError> {
+    let given = given_by(oidc.grants(), stranger);
+    let user = person_of(server, oidc, stranger, entry, &given).await?;
+    let held = server.store().read().await?.membership_origins(&user.id).await?;
+    for (account_id, step) in steps(&held, &given) {
+        take_step(server, &user, &account_id, step, entry).await?;
+    }
+    let memberships = server.store().read().await?.memberships(&user.id).await?;
+    let wanted = |(id, name, _): &(String, String, String)| {
+        entry.account.is_none_or(|account| account == id || account == name)
+    };
+    let Some((account_id, _, _)) = memberships.into_iter().find(wanted) else {
+        tell_groups(stranger, &user.email);
+        return Err(SsoError::NoRole);
+    };
+    let actor = entry.actor(&user.email, Some(&user.id));
+    let subjects = [Subject::address(entry.address)];
+    let proven = Proven { user: &user, account_id: &account_id, actor: &actor, by: "sso" };
+    let signed_in = begin_session(server, &proven, &subjects).await?;
+    signed_in.ok_or(SsoError::NoRole)
+}
+
+/// Which role the groups give in which account: of several the one that comes last in viewer, operator, approver, admin.
+fn given_by(grants: &[Granted], stranger: &Stranger) -> BTreeMap<String, Role> {
+    let mut given: BTreeMap<String, Role> = BTreeMap::new();
+    for grant in grants.iter().filter(|grant| stranger.groups.contains(&grant.group)) {
+        let role = given.entry(grant.account_id.clone()).or_insert(grant.role);
+        *role = grant.role.max(*role);
+    }
+    given
+}
+
+/// What is to be done about a membership.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Take,
+    Change(Role),
+    Give(Role),
+}
+
+/// How memberships become what the groups give. Those that someone gave by hand stay. What is taken comes first.
+fn steps(held: &[Membership], given: &BTreeMap<String, Role>) -> Vec<(String, Step)> {
+    let mut steps = Vec::new();
+    for membership in held.iter().filter(|membership| membership.origin == Origin::Groups) {
+        match given.get(&membership.account_id) {
+            None => steps.push((membership.account_id.clone(), Step::Take)),
+            Some(role) if role.slug() != membership.role => {
+                steps.push((membership.account_id.clone(), Step::Change(*role)));
+            }
+            Some(_) => {}
+        }
+    }
+    steps.sort_by_key(|(_, step)| *step != Step::Take);
+    let is_new = |account: &&String| !held.iter().any(|membership| membership.account_id == **account);
+    let new = given.keys().filter(is_new).map(|account| (account.clone(), Step::Give(given[account])));
+    steps.extend(new);
+    steps
+}
+
+async fn take_step(
+    server: &Server,
+    user: &User,
+    account_id: &str,
+    step: Step,
+    entry: &Entry<'_>,
+) -> Result<(), SsoError> {
+    let now = now();
+    let mut writing = server.store().write_account(account_id).await?;
+    // Someone may have changed it by hand just now, and that counts.
+    let held = writing.membership_origins(&user.id).await?;
+    let held = held.into_iter().find(|membership| membership.account_id == account_id);
+    if held.is_some_and(|membership| membership.origin == Origin::Hand) {
+        return Ok(());
+    }
+    let (action, role) = match step {
+        Step::Take => ("user.remove", None),
+        Step::Change(role) => ("user.change", Some(role)),
+        Step::Give(role) => ("user.add", Some(role)),
+    };
+    match role {
+        Some(role) => writing.member_grant(account_id, &user.id, role.slug(), now).await?,
+        None => {
+            writing.member_remove(account_id, &user.id).await?;
+        }
+    }
+    let detail = json!({"role": role, "by": "groups"});
+    let actor = entry.actor("single sign-on", None);
+    writing.audit(tell::entry(&actor, action, ("user", &user.email), detail, now));
+    Ok(server.commit(writing).await?)
+}
+
+/// The person someone is here: known by their subject, else by a verified address, else new.
+async fn person_of(
+    server: &Server,
+    oidc: &Oidc,
+    stranger: &Stranger,
+    entry: &Entry<'_>,
+    given: &BTreeMap<String, Role>,
+) -> Result<User, SsoError> {
+    let issuer = oidc.settings().issuer.as_str();
+    let email = check_email(&stranger.email).map_err(|_| SsoError::Email)?;
+    let mut writing = server.store().write_account("").await?;
+    let known = writing.identity_user(issuer, &stranger.subject).await?;
+    let known = match known {
+        Some(id) => writing.user(&id).await?,
+        None => None,
+    };
+    if let Some(user) = known {
+        return let_in(user);
+    }
+    let now = now();
+    let detail = json!({"issuer": issuer, "subject": stranger.subject});
+    let (user, action) = match writing.user(&email).await?.filter(|user| user.email == email) {
+        Some(user) => {
+            if stranger.email_is != EmailIs::Verified {
+                return Err(SsoError::Unverified);
+            }
+            let user = let_in(user)?;
+            if writing.identity_issuers(&user.id).await?.iter().any(|known| known == issuer) {
+                return Err(SsoError::Taken);
+            }
+            // Whoever added them may know the password, and any session may be theirs.
+            writing.user_set_password(&user.id, &Redacted::new(String::new()), false).await?;
+            (user, "user.link")
+        }
+        // Nobody is remembered who may do nothing.
+        None if given.is_empty() => {
+            tell_groups(stranger, &email);
+            return Err(SsoError::NoRole);
+        }
+        None => {
+            let user = new_user(stranger, email, now);
+            writing.user_add(&user).await?;
+            (user, "user.add")
+        }
+    };
+    writing.identity_add(issuer, &stranger.subject, &user.id, now).await?;
+    let actor = entry.actor("single sign-on", None);
+    writing.audit(tell::entry(&actor, action, ("user", &user.email), detail, now));
+    server.commit(writing).await?;
+    Ok(user)
+}
+
+fn let_in(user: User) -> Result<User, SsoError> {
+    match (user.is_root, user.disabled_at) {
+        (true, _) => Err(SsoError::Root),
+        (false, Some(_)) => Err(SsoError::Disabled),
+        (false, None) => Ok(user),
+    }
+}
+
+fn new_user(stranger: &Stranger, email: String, now: windlass_core::time::Timestamp) -> User {
+    User {
+        id: new_id(),
+        email,
+        name: stranger.name.clone(),
+        password_hash: Redacted::new(String::new()),
+        must_change_password: false,
+        is_root: false,
+        disabled_at: None,
+        created_at: now,
+    }
+}
+
+/// For whoever maps groups. The page says nothing of them.
+fn tell_groups(stranger: &Stranger, email: &str) {
+    let groups: Vec<&String> = stranger.groups.iter().take(50).collect();
+    tracing::warn!(email, ?groups, count = stranger.groups.len(), "no group of theirs gives a role here");
+}
+
+/// Notes that someone could not sign in through the provider.
+pub(crate) async fn record_refusal(
+    server: &Server,
+    who: Option<&Stranger>,
+    code: &str,
+    entry: &Entry<'_>,
+) -> Result<(), StoreError> {
+    let name: String = who.map_or("someone", |stranger| stranger.email.as_str()).chars().take(200).collect();
+    let detail: Value = json!({"by": "sso", "code": code});
+    let mut writing = server.store().write_account("").await?;
+    let actor = entry.actor(&name, None);
+    writing.audit(AuditEntry {
+        outcome: Outcome::Refused,
+        ..tell::entry(&actor, "auth.login", ("user", &name), detail, now())
+    });
+    server.commit(writing).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn membership(account: &str, role: Role, origin: Origin) -> Membership {
+        Membership { account_id: account.to_owned(), role: role.slug().to_owned(), origin }
+    }
+
+    #[test]
+    fn groups_give_change_and_take_and_leave_alone_what_was_given_by_hand() {
+        let held = [
+            membership("changed", Role::Viewer, Origin::Groups),
+            membership("gone", Role::Admin, Origin::Groups),
+            membership("by-hand", Role::Viewer, Origin::Hand),
+            membership("same", Role::Viewer, Origin::Groups),
+        ];
+        let given = [
+            ("by-hand", Role::Admin),
+            ("changed", Role::Admin),
+            ("new", Role::Operator),
+            ("same", Role::Viewer),
+        ];
+        let given = given.into_iter().map(|(account, role)| (account.to_owned(), role)).collect();
+        let expected = [
+            ("gone", Step::Take),
+            ("changed", Step::Change(Role::Admin)),
+            ("new", Step::Give(Role::Operator)),
+        ];
+        assert_eq!(steps(&held, &given), expected.map(|(account, step)| (account.to_owned(), step)));
+    }
+
+    #[test]
+    fn of_several_roles_in_an_account_the_last_in_order_counts_and_spelling_matters() {
+        let grant = |group: &str, role, account: &str| Granted {
+            group: group.to_owned(),
+            role,
+            account_id: account.to_owned(),
+        };
+        let grants = [
+            grant("leads", Role::Approver, "a"),
+            grant("everyone", Role::Viewer, "a"),
+            grant("Leads", Role::Admin, "a"),
+            grant("everyone", Role::Viewer, "b"),
+        ];
+        let stranger = Stranger {
+            subject: "1".to_owned(),
+            email: "a@b".to_owned(),
+            email_is: EmailIs::Claimed,
+            name: String::new(),
+            groups: ["leads", "everyone"].map(str::to_owned).into(),
+        };
+        let given = given_by(&grants, &stranger);
+        assert_eq!(given, BTreeMap::from([("a".to_owned(), Role::Approver), ("b".to_owned(), Role::Viewer)]));
+    }
+}

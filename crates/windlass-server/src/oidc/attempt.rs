@@ -1,0 +1,106 @@
+//! A sign-in that is under way, kept by the browser that began it: signed, so that it is ours, and for ten minutes.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq as _;
+use windlass_core::digest::Digest;
+
+use crate::clock::now;
+
+/// How long people have at the provider, in seconds.
+pub(crate) const ATTEMPT_SECONDS: u64 = 600;
+
+/// What its signature is for. A session's is for something else, so that neither can be used as the other.
+const AUDIENCE: &str = "windlass-sign-in";
+
+/// A sign-in that is under way.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    aud: String,
+    exp: i64,
+    issuer: String,
+    pub(super) state: String,
+    pub(super) nonce: String,
+    pub(super) verifier: String,
+    /// Where to go afterwards.
+    pub(crate) next: String,
+    /// Which account, if one was named.
+    pub(crate) account: Option<String>,
+}
+
+fn random_word() -> String {
+    URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
+}
+
+impl Attempt {
+    /// A new one at this issuer.
+    pub(super) fn new(issuer: &str, next: &str, account: Option<&str>) -> Attempt {
+        Attempt {
+            aud: AUDIENCE.to_owned(),
+            exp: now().as_millis() / 1000 + i64::try_from(ATTEMPT_SECONDS).unwrap_or(i64::MAX),
+            issuer: issuer.to_owned(),
+            state: random_word(),
+            nonce: random_word(),
+            verifier: random_word(),
+            next: next.to_owned(),
+            account: account.map(str::to_owned),
+        }
+    }
+
+    /// What the provider is told of the verifier: enough to recognise it, not enough to know it.
+    pub(super) fn challenge(&self) -> String {
+        URL_SAFE_NO_PAD.encode(Digest::of(self.verifier.as_bytes()).as_bytes())
+    }
+
+    /// Whether an answer belongs to it.
+    pub(super) fn is_answered_by(&self, state: &str) -> bool {
+        bool::from(self.state.as_bytes().ct_eq(state.as_bytes()))
+    }
+
+    /// The same as a cookie's value.
+    pub(super) fn sealed(&self, key: &[u8]) -> String {
+        let key = EncodingKey::from_secret(key);
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), self, &key).unwrap_or_default()
+    }
+
+    /// The one in a cookie, if we put it there for this issuer and not too long ago.
+    pub(super) fn open(value: &str, key: &[u8], issuer: &str) -> Option<Attempt> {
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.set_audience(&[AUDIENCE]);
+        validation.set_required_spec_claims(&["exp", "aud"]);
+        validation.leeway = 0;
+        let attempt: Attempt =
+            jsonwebtoken::decode(value, &DecodingKey::from_secret(key), &validation).ok()?.claims;
+        (attempt.issuer == issuer).then_some(attempt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempt_is_opened_only_with_its_key_and_at_its_issuer() {
+        let mut attempt = Attempt::new("https://id.example.com", "/app", None);
+        let sealed = attempt.sealed(b"key");
+        let open = |value: &str, key: &[u8], issuer: &str| Attempt::open(value, key, issuer).is_some();
+        assert!(open(&sealed, b"key", "https://id.example.com"));
+        assert!(!open(&sealed, b"other", "https://id.example.com"));
+        assert!(!open(&sealed, b"key", "https://other.example.com"));
+        assert!(attempt.is_answered_by(&attempt.state.clone()) && !attempt.is_answered_by(""));
+        attempt.exp = now().as_millis() / 1000 - 1;
+        assert!(!open(&attempt.sealed(b"key"), b"key", "https://id.example.com"));
+        attempt.exp += 600;
+        attempt.aud = "windlass".to_owned();
+        assert!(!open(&attempt.sealed(b"key"), b"key", "https://id.example.com"));
+    }
+
+    #[test]
+    fn the_challenge_is_the_one_of_the_standard() {
+        let mut attempt = Attempt::new("", "", None);
+        "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".clone_into(&mut attempt.verifier);
+        assert_eq!(attempt.challenge(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    }
+}

@@ -1,0 +1,161 @@
+//! Why someone could not sign in through the provider: for the log with every detail, for the page without any text of
+//! the provider's.
+
+use axum::http::StatusCode;
+
+/// What an ID token is refused for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TokenFault {
+    /// It is no token, or signed in a way that proves nothing, or not at all.
+    #[error("it is not signed in a way that can be trusted")]
+    Algorithm,
+    /// None of the provider's keys made it.
+    #[error("none of the provider's keys signed it")]
+    Key,
+    /// A key should have made it and has not.
+    #[error("its signature is wrong")]
+    Signature,
+    /// Another provider made it.
+    #[error("another issuer made it")]
+    Issuer,
+    /// It is for someone else.
+    #[error("it is for another client")]
+    Audience,
+    /// It is from another sign-in.
+    #[error("it belongs to another sign-in")]
+    Nonce,
+    /// It is no longer, or not yet, good.
+    #[error("it is not good at this time")]
+    Time,
+    /// Something that every ID token says is missing.
+    #[error("it is incomplete")]
+    Incomplete,
+}
+
+/// Why someone could not sign in through the provider.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum OidcError {
+    /// The provider does not answer.
+    #[error("the provider's {what} cannot be reached: {reason}")]
+    Unreachable { what: &'static str, reason: String },
+    /// The provider answers with something else.
+    #[error("the provider's {what} answered with status {status}")]
+    Status { what: &'static str, status: u16 },
+    /// The provider's answer is not what it should be.
+    #[error("the provider's {what} cannot be read")]
+    Unreadable { what: &'static str },
+    /// The provider says it is another one.
+    #[error("the provider calls itself {said:?}, and --oidc-issuer says otherwise")]
+    OtherIssuer { said: String },
+    /// An address of the provider would be asked where others can listen.
+    #[error("the provider's {what} is not at an https:// address")]
+    Plain { what: &'static str },
+    /// The client's secret cannot be read.
+    #[error("{0}")]
+    Secret(String),
+    /// The provider does not know this server.
+    #[error("the provider refuses this server's client id or secret ({code})")]
+    Client { code: String },
+    /// No sign-in is under way in this browser, or it took too long.
+    #[error("no sign-in is under way in this browser")]
+    NotUnderWay,
+    /// The answer belongs to another sign-in.
+    #[error("the answer belongs to another sign-in")]
+    State,
+    /// The answer comes from another provider.
+    #[error("the answer comes from another provider")]
+    AnswerIssuer,
+    /// The person, or the provider, said no.
+    #[error("the provider refused the sign-in ({code})")]
+    Denied { code: String },
+    /// The code is not good, or no longer.
+    #[error("the provider does not take the code ({code})")]
+    Code { code: String },
+    /// The ID token proves nothing.
+    #[error("the ID token is refused: {0}")]
+    Token(#[from] TokenFault),
+    /// The ID token does not say who someone is.
+    #[error("the ID token has no usable `{claim}`")]
+    Nobody { claim: &'static str },
+    /// The groups are not a list of names, or too many.
+    #[error("the groups in the ID token cannot be used: {reason}")]
+    Groups { reason: &'static str },
+}
+
+/// What a page says.
+pub(crate) struct Told {
+    pub(crate) status: StatusCode,
+    pub(crate) code: &'static str,
+    pub(crate) message: &'static str,
+    pub(crate) help: &'static str,
+}
+
+const ADMIN: &str = "tell an administrator: the server's log says more";
+const AGAIN: &str = "start again from this page";
+
+impl OidcError {
+    /// The same for the person in front of the browser.
+    pub(crate) fn told(&self) -> Told {
+        use StatusCode as S;
+        let (status, code, message, help) = match self {
+            OidcError::Unreachable { .. } | OidcError::Status { .. } => (
+                S::SERVICE_UNAVAILABLE,
+                "sso-unavailable",
+                "the provider of single sign-on does not answer",
+                "try again in a minute; whoever has a password can use it meanwhile",
+            ),
+            OidcError::Unreadable { .. } | OidcError::OtherIssuer { .. } | OidcError::Plain { .. } => (
+                S::SERVICE_UNAVAILABLE,
+                "sso-misconfigured",
+                "the provider of single sign-on does not say what it should",
+                ADMIN,
+            ),
+            OidcError::Secret(_) | OidcError::Client { .. } => (
+                S::SERVICE_UNAVAILABLE,
+                "sso-misconfigured",
+                "the provider of single sign-on does not know this server",
+                ADMIN,
+            ),
+            OidcError::NotUnderWay => (
+                S::FORBIDDEN,
+                "sso-not-under-way",
+                "no sign-in is under way in this browser, or it took longer than ten minutes",
+                "start again from this page; if cookies are off, allow them for this site",
+            ),
+            OidcError::State | OidcError::AnswerIssuer => {
+                (S::FORBIDDEN, "sso-foreign-answer", "that answer belongs to another sign-in", AGAIN)
+            }
+            OidcError::Denied { .. } => {
+                (S::FORBIDDEN, "sso-denied", "the provider did not let you sign in", "ask whoever runs it")
+            }
+            OidcError::Code { .. } => {
+                (S::FORBIDDEN, "sso-code", "the provider no longer takes this sign-in", AGAIN)
+            }
+            OidcError::Token(_) => {
+                (S::FORBIDDEN, "sso-token", "what the provider sent proves nothing about you", ADMIN)
+            }
+            OidcError::Nobody { claim: "email" } => (
+                S::FORBIDDEN,
+                "sso-no-email",
+                "the provider does not tell your e-mail address",
+                "have one entered there, and the scope `email` released to Windlass",
+            ),
+            OidcError::Nobody { .. } => {
+                (S::FORBIDDEN, "sso-nobody", "the provider does not tell who you are", ADMIN)
+            }
+            OidcError::Groups { .. } => (
+                S::FORBIDDEN,
+                "sso-groups",
+                "the provider tells your groups in a way that cannot be used",
+                ADMIN,
+            ),
+        };
+        Told { status, code, message, help }
+    }
+}
+
+/// An error code of the provider's for the log: a short word, whatever was sent.
+pub(super) fn code_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    text.chars().filter(|c| is_plain(*c)).take(60).collect()
+}

@@ -1,0 +1,120 @@
+//! Signing in through the provider: away, and back.
+//!
+//! The browser comes back from another site. What it brings is in a cookie that is taken away whatever happens; the
+//! session's own cookie is kept back by browsers until a page of ours leads on, which is what the last page does.
+
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde::Deserialize;
+use windlass_web::pages::entrance::Bounce;
+
+use super::answer::{go, html, set_cookie};
+use super::cookies::Cookie;
+use super::entrance::{Shown, begin as begin_session, sign_in_page};
+use super::visit::{Visit, local};
+use crate::auth::{Entry, SignedIn, Subject, count_attempt, record_refusal, sign_in_stranger};
+use crate::http::error::HttpError;
+use crate::http::request::{Answer, Query};
+use crate::oidc::{self, ATTEMPT_SECONDS, Attempt, Oidc, OidcError, Stranger};
+use crate::server::Server;
+
+/// A longer address to come back to would not fit into a cookie.
+const MAX_NEXT: usize = 1000;
+
+/// A longer name is no account's.
+const MAX_ACCOUNT: usize = 200;
+
+#[derive(Deserialize)]
+pub(super) struct BeginQuery {
+    next: Option<String>,
+    account: Option<String>,
+}
+
+pub(super) async fn begin(
+    State(server): State<Server>,
+    visit: Visit,
+    Query(query): Query<BeginQuery>,
+) -> Answer {
+    let oidc = server.oidc().ok_or_else(HttpError::not_found)?;
+    let next = query.next.as_deref().and_then(local).filter(|next| next.len() <= MAX_NEXT).unwrap_or("/app");
+    let account = query.account.as_deref().filter(|name| !name.is_empty() && name.len() <= MAX_ACCOUNT);
+    match oidc.begin(server.session_key(), next, account).await {
+        Ok((url, cookie)) => {
+            let mut response = go(url.as_str());
+            set_cookie(&mut response, Cookie::Attempt.set(&cookie, ATTEMPT_SECONDS, &server));
+            Ok(response)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a sign-in through the provider could not begin");
+            Ok(refused(&server, visit, next, error.into()))
+        }
+    }
+}
+
+pub(super) async fn end(
+    State(server): State<Server>,
+    visit: Visit,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let oidc = server.oidc().ok_or_else(HttpError::not_found)?;
+    let cookie = Cookie::Attempt.read(&headers, &server);
+    let attempt = oidc.under_way(cookie, server.session_key());
+    let next = attempt.as_ref().ok().and_then(|attempt| local(&attempt.next)).unwrap_or("/app").to_owned();
+    let came = come_in(&server, oidc, &visit, attempt, query.as_deref().unwrap_or_default()).await;
+    let mut response = match came {
+        Ok(signed_in) => {
+            let mut response = html(StatusCode::OK, &Bounce { to: next });
+            begin_session(&server, &mut response, &signed_in);
+            response
+        }
+        Err(error) => refused(&server, visit, &next, error),
+    };
+    set_cookie(&mut response, Cookie::Attempt.set("", 0, &server));
+    Ok(response)
+}
+
+async fn come_in(
+    server: &Server,
+    oidc: &Oidc,
+    visit: &Visit,
+    attempt: Result<Attempt, OidcError>,
+    query: &str,
+) -> Result<SignedIn, HttpError> {
+    count_attempt(server, &[Subject::address(&visit.address)]).await?;
+    let account = attempt.as_ref().ok().and_then(|attempt| attempt.account.clone());
+    let entry = Entry { account: account.as_deref(), address: &visit.address, request_id: &visit.request_id };
+    let mut who = None;
+    let came = match identify(oidc, attempt, query).await {
+        Ok(stranger) => {
+            let came = sign_in_stranger(server, oidc, &stranger, &entry).await;
+            who = Some(stranger);
+            came.map_err(HttpError::from)
+        }
+        Err(error) => {
+            tracing::warn!(%error, address = visit.address, "a sign-in through the provider was refused");
+            Err(error.into())
+        }
+    };
+    if let Err(error) = &came {
+        record_refusal(server, who.as_ref(), error.refusal().1, &entry).await?;
+    }
+    came
+}
+
+async fn identify(
+    oidc: &Oidc,
+    attempt: Result<Attempt, OidcError>,
+    query: &str,
+) -> Result<Stranger, OidcError> {
+    let attempt = attempt?;
+    let answer = oidc::Answer::read(query).ok_or(OidcError::State)?;
+    oidc.finish(&attempt, &answer).await
+}
+
+/// The sign-in page, with why it did not work.
+fn refused(server: &Server, visit: Visit, next: &str, error: HttpError) -> Response {
+    let status = error.status();
+    sign_in_page(server, visit, status, Shown { next, problem: Some(error.into_body()), ..Shown::default() })
+}

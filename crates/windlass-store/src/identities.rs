@@ -1,0 +1,91 @@
+//! Who people are at a provider of identities, and which of their memberships come from their groups there.
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// Where a membership comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Someone gave it; only someone takes it.
+    Hand,
+    /// Their groups gave it, and take it.
+    Groups,
+}
+
+impl Origin {
+    pub(crate) fn slug(self) -> &'static str {
+        match self {
+            Origin::Hand => "hand",
+            Origin::Groups => "groups",
+        }
+    }
+}
+
+/// What someone may do in an account, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The account.
+    pub account_id: String,
+    /// Their role there.
+    pub role: String,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl Reading {
+    /// The id of the person who is this subject at this issuer.
+    pub async fn identity_user(&mut self, issuer: &str, subject: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2";
+        let mut rows = self.connection.rows(sql, values![issuer, subject]).await?;
+        rows.first_mut().map(Row::text).transpose()
+    }
+
+    /// The issuers at which a person is known.
+    pub async fn identity_issuers(&mut self, user_id: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT issuer FROM identities WHERE user_id = $1 ORDER BY issuer";
+        let mut rows = self.connection.rows(sql, values![user_id]).await?;
+        rows.iter_mut().map(Row::text).collect()
+    }
+
+    /// The ids of the people of an account who sign in through a provider.
+    pub async fn identity_members(&mut self, account_id: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT DISTINCT identities.user_id FROM identities \
+                   JOIN memberships ON memberships.user_id = identities.user_id \
+                   WHERE memberships.account_id = $1 ORDER BY identities.user_id";
+        let mut rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter_mut().map(Row::text).collect()
+    }
+
+    /// Every membership of a person with where it comes from, by account.
+    pub async fn membership_origins(&mut self, user_id: &str) -> Result<Vec<Membership>, StoreError> {
+        let sql = "SELECT account_id, role, origin FROM memberships WHERE user_id = $1 ORDER BY account_id";
+        let mut rows = self.connection.rows(sql, values![user_id]).await?;
+        rows.iter_mut()
+            .map(|row| {
+                let (account_id, role) = (row.text()?, row.text()?);
+                let is_of_groups = row.text()? == Origin::Groups.slug();
+                let origin = if is_of_groups { Origin::Groups } else { Origin::Hand };
+                Ok(Membership { account_id, role, origin })
+            })
+            .collect()
+    }
+}
+
+impl Writing {
+    /// Notes that a person is this subject at this issuer. Each is one person, and each person one subject.
+    pub async fn identity_add(
+        &mut self,
+        issuer: &str,
+        subject: &str,
+        user_id: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)";
+        self.connection.execute(sql, values![issuer, subject, user_id, now]).await?;
+        Ok(())
+    }
+}
