@@ -9,7 +9,7 @@ use windlass_api::endpoint::{Operation, Verb};
 use windlass_api::noun::Noun;
 
 use crate::tool::{Effect, Tool};
-use crate::tools::{credentials, drift, events, export, proposals, repositories, resources, runs};
+use crate::tools::{credentials, drift, events, export, forges, proposals, repositories, resources, runs};
 
 /// Every tool.
 pub fn tools() -> &'static [Tool] {
@@ -31,6 +31,12 @@ fn rows() -> Vec<Tool> {
 
 fn repository_rows() -> Vec<Tool> {
     vec![
+        Tool::row::<forges::CreateInGitea>(
+            "create_gitea_repository",
+            Effect::Adds,
+            Operation::GiteaRepositoryCreate,
+            "Makes an empty repository in the Gitea that this server is connected with.",
+        ),
         Tool::row::<repositories::Register>(
             "system_gitops_register_repository",
             Effect::Begins,

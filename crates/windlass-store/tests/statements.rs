@@ -42,8 +42,13 @@ const LARGE: [&str; 14] = [
 ];
 
 /// Indexes that hold only what is under way, and may be read from end to end.
-const SMALL: [&str; 5] =
-    ["proposals_to_apply", "proposals_blocked", "sync_runs_unfinished", "deliveries_untold", "forge_reports_waiting"];
+const SMALL: [&str; 5] = [
+    "proposals_to_apply",
+    "proposals_blocked",
+    "sync_runs_unfinished",
+    "deliveries_untold",
+    "forge_reports_waiting",
+];
 
 static HEARD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 

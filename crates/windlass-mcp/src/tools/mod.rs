@@ -4,6 +4,7 @@ pub(crate) mod credentials;
 pub(crate) mod drift;
 pub(crate) mod events;
 pub(crate) mod export;
+pub(crate) mod forges;
 pub(crate) mod proposals;
 pub(crate) mod repositories;
 pub(crate) mod resources;

@@ -78,6 +78,7 @@ impl Asked for Register {
                 allowed_signers: self.allowed_signers.clone(),
                 enabled: self.enabled,
                 auto_apply: None,
+                forge: None,
                 reconcile_interval_seconds: self.reconcile_interval_seconds,
             },
         };

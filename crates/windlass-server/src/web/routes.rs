@@ -7,8 +7,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
 use super::{
-    answer, approvals, audit, drift, edit, entrance, events, guard, live, notifications, overview, preview, proposal,
-    repositories, resource, resources, runs, topology,
+    answer, approvals, audit, drift, edit, entrance, events, guard, live, notifications, overview, preview,
+    proposal, repositories, resource, resources, runs, topology,
 };
 use super::{people, policy, repository, repository_form, settings, sso, tokens};
 use crate::http::guard::panicked;

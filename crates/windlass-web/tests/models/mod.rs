@@ -10,8 +10,8 @@ use windlass_api::permission::{Permission, Role};
 use windlass_api::types as api;
 use windlass_api::types::{
     AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ErrorBody, ErrorDetail, EventInfo, FieldChange,
-    ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, RepositoryInfo, RunErrorInfo, RunInfo,
-    RunProposal,
+    ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, RepositoryInfo, RunErrorInfo,
+    RunInfo, RunProposal,
 };
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;

@@ -50,6 +50,8 @@ pub(crate) struct ServeOptions {
 
     #[command(flatten)]
     pub(crate) forge: ForgeOptions,
+
+    #[command(flatten)]
     pub(crate) oidc: OidcOptions,
 
     /// Also accept http:// and file:// repositories. For tests and demonstrations.

@@ -18,8 +18,8 @@ use windlass_core::secret::HIDDEN;
 use super::credentials::Credentials;
 use super::destination::{Destination, variable};
 use super::{
-    access, apply, credential, describe, drift, events, export, get, login, mcp, notify, policy, proposal, refusal,
-    repo, run, set,
+    access, apply, credential, describe, drift, events, export, get, login, mcp, notify, policy, proposal,
+    refusal, repo, run, set,
 };
 use super::{status, sync, user};
 use crate::args::server::{Output, RemoteCommand, RootServerOptions, ServerOptions};

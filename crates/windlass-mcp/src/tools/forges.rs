@@ -1,0 +1,42 @@
+//! Repositories that are yet to be made in a forge.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use windlass_api::endpoint::Operation;
+use windlass_api::types::GiteaRepositoryBody;
+
+use crate::brief::text;
+use crate::call::{Call, Refusal};
+use crate::tool::{Asked, Told};
+
+/// Making a repository in Gitea.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct CreateInGitea {
+    /// The organisation or user it belongs to.
+    owner: String,
+    /// Its name.
+    repo: String,
+    /// Whether only those who are let in see it; default true.
+    private: Option<bool>,
+}
+
+impl Asked for CreateInGitea {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let body = GiteaRepositoryBody {
+            owner: self.owner.clone(),
+            repo: self.repo.clone(),
+            private: self.private.unwrap_or(true),
+        };
+        Ok(vec![Call::new(Operation::GiteaRepositoryCreate).body(&body)])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let repository = answer.get("repository").cloned().unwrap_or_default();
+        let (name, url) = (text(&repository, "full_name"), text(&repository, "ssh_url"));
+        Told {
+            text: format!("made {name}: push a fleet.yaml to {url}, then register it"),
+            value: json!({ "repository": repository }),
+        }
+    }
+}
