@@ -61,6 +61,8 @@ pub(crate) struct Nudges {
     pub(crate) housekeeping: Notify,
     /// A forge may have to be told something.
     pub(crate) forge: Notify,
+    /// A pull request is to be looked at.
+    pub(crate) pull_requests: Notify,
 }
 
 /// Turns that the apply loop took since the server began.

@@ -451,3 +451,16 @@ CREATE TABLE identities (
     UNIQUE (issuer, user_id)
 );
 CREATE INDEX identities_by_user ON identities (user_id);
+
+-- Pull requests that forges told of and that are yet to be previewed.
+CREATE TABLE pull_requests (
+    repository_id TEXT NOT NULL REFERENCES repositories (id),
+    number BIGINT NOT NULL,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    reference TEXT NOT NULL,
+    commit_sha TEXT NOT NULL,
+    attempts BIGINT NOT NULL,
+    next_at BIGINT NOT NULL,
+    PRIMARY KEY (repository_id, number)
+);
+CREATE INDEX pull_requests_due ON pull_requests (next_at);

@@ -313,6 +313,7 @@ impl Writing {
             "DELETE FROM webhook_deliveries WHERE repository_id = $1",
             "DELETE FROM previews WHERE repository_id = $1",
             "DELETE FROM forge_reports WHERE repository_id = $1",
+            "DELETE FROM pull_requests WHERE repository_id = $1",
             "UPDATE resources SET owner_id = NULL WHERE owner_id = $1",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
             "DELETE FROM repositories WHERE id = $1",
@@ -346,6 +347,7 @@ impl Writing {
             "DELETE FROM drifts WHERE repository_id = $1",
             "DELETE FROM previews WHERE repository_id = $1",
             "DELETE FROM forge_reports WHERE repository_id = $1",
+            "DELETE FROM pull_requests WHERE repository_id = $1",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
         ] {
             self.connection.execute(sql, values![&repository.id]).await?;

@@ -38,6 +38,7 @@ const LARGE: [&str; 14] = [
     "deliveries",
     "forge_reports",
     "previews",
+    "pull_requests",
     "webhook_deliveries",
 ];
 
@@ -250,6 +251,7 @@ async fn look_up(store: &Store) {
     reading.deliveries_untold().await.unwrap();
     reading.deliveries_due(now(), 50).await.unwrap();
     reading.delivery("a", "x").await.unwrap();
+    reading.pull_requests_due(now(), now(), 50).await.unwrap();
 }
 
 async fn write(store: &Store) {
@@ -289,6 +291,17 @@ async fn write(store: &Store) {
     writing.delivery_retry("a", "x", now()).await.unwrap();
     writing.deliveries_digested("a", "p", "x").await.unwrap();
     writing.deliveries_forget(now()).await.unwrap();
+    let wish = PullRequestWish {
+        account_id: "a".to_owned(),
+        repository_id: "r".to_owned(),
+        number: 7,
+        reference: "refs/pull/7/head".to_owned(),
+        commit_sha: "c".to_owned(),
+        attempts: 0,
+    };
+    writing.pull_request_later(&wish, now()).await.unwrap();
+    writing.pull_request_done(&wish).await.unwrap();
+    writing.pull_request_forget("r", 7).await.unwrap();
     writing.forge_reports_retry("r", now()).await.unwrap();
     writing.forge_reports_forget(now()).await.unwrap();
     writing.repository_remove("r").await.unwrap();

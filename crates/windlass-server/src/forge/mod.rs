@@ -4,6 +4,7 @@
 //! `loops/forge.rs` wakes both. Nothing waits for a forge, and nothing fails because one does.
 
 mod decide;
+mod foreseen;
 mod gitea;
 mod outbox;
 mod send;
@@ -13,9 +14,7 @@ mod way;
 
 pub use gitea::{Gitea, GiteaError};
 
-#[allow(unused_imports, reason = "previews of pull requests call it")]
-pub(crate) use outbox::report_comment;
-pub(crate) use outbox::say_statuses;
+pub(crate) use outbox::{Foreseen, say_foreseen, say_statuses};
 pub(crate) use send::send_due;
 pub(crate) use trouble::Trouble;
 pub(crate) use way::{KINDS, Way, examine};

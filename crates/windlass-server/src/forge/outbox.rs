@@ -3,10 +3,12 @@
 use windlass_core::time::Timestamp;
 use windlass_forge::api::{StatusState, marked, marker};
 use windlass_store::{
-    AccountWriting, ForgeReport, NewForgeReport, Reading, ReportKind, ReportState, Repository, StoreError,
+    AccountWriting, ForgeReport, NewForgeReport, Preview, PullRequestWish, Reading, ReportKind, ReportState,
+    Repository, RunError, StoreError,
 };
 
 use super::decide::{is_news, read, written};
+use super::foreseen::{foreseen_comment, foreseen_event, foreseen_status};
 use super::status::{replaced_by, status_of};
 use crate::clock::now;
 use crate::server::Server;
@@ -105,40 +107,54 @@ async fn put(
     Ok(())
 }
 
-/// Whether something will be said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comment {
-    /// It will be, or stands there already.
-    Said,
-    /// This repository's forge gets no comments.
-    NotWanted,
+/// What came of looking at a pull request.
+pub(crate) enum Foreseen {
+    /// What it would change.
+    Plan(Box<Preview>),
+    /// It could not be read.
+    Nothing(RunError),
 }
 
-/// Says what our comment on a pull request shall be. It is written or changed in place soon; nobody waits for that.
-#[allow(dead_code, reason = "previews of pull requests call it")]
-pub(crate) async fn report_comment(
+/// Says what a forge shall show about a pull request that was looked at, and that it was. It is sent soon; nobody waits
+/// for that.
+pub(crate) async fn say_foreseen(
     server: &Server,
     repository: &Repository,
-    pull_request: u64,
-    markdown: &str,
-) -> Result<Comment, StoreError> {
+    wish: &PullRequestWish,
+    foreseen: &Foreseen,
+) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&repository.account_id).await?;
-    let current = writing.repository(&repository.account_id, &repository.id).await?;
-    let is_wanted = current.and_then(|it| it.forge).is_some_and(|forge| forge.comment);
-    if !is_wanted {
-        return Ok(Comment::NotWanted);
+    let Some(repository) = writing.repository(&repository.account_id, &repository.id).await? else {
+        return Ok(());
+    };
+    if !writing.pull_request_done(wish).await? {
+        // Something newer is to be looked at by now.
+        return Ok(());
     }
-    let (subject, content) = (pull_request.to_string(), marked(&marker(&repository.id), markdown));
-    let report = NewForgeReport {
+    let public_url = server.config().public_url.as_deref();
+    let commit = match foreseen {
+        Foreseen::Plan(preview) => preview.commit_sha.as_deref().unwrap_or(&wish.commit_sha),
+        Foreseen::Nothing(_) => &wish.commit_sha,
+    };
+    let status = written(&foreseen_status(foreseen, &repository.name, public_url));
+    let comment =
+        marked(&marker(&repository.id), &foreseen_comment(foreseen, &repository, commit, public_url));
+    let number = wish.number.to_string();
+    let forge = repository.forge.as_ref();
+    let report = |kind, subject, content| NewForgeReport {
         account_id: &repository.account_id,
         repository_id: &repository.id,
-        kind: ReportKind::Comment,
-        subject: &subject,
-        content: &content,
+        kind,
+        subject,
+        content,
         run_id: None,
     };
-    writing.forge_report_put(&report, now()).await?;
-    server.commit(writing).await?;
-    server.nudges().forge.notify_one();
-    Ok(Comment::Said)
+    if forge.is_some_and(|forge| forge.commit_status) {
+        writing.forge_report_put(&report(ReportKind::Status, commit, status.as_str()), now()).await?;
+    }
+    if forge.is_some_and(|forge| forge.comment) {
+        writing.forge_report_put(&report(ReportKind::Comment, &number, comment.as_str()), now()).await?;
+    }
+    writing.event(foreseen_event(foreseen, &repository, wish, now()));
+    server.commit(writing).await
 }

@@ -60,12 +60,12 @@ fn reason(run: &Run) -> String {
     }
 }
 
-fn changes(count: usize) -> String {
+pub(super) fn changes(count: usize) -> String {
     if count == 1 { "1 change".to_owned() } else { format!("{count} changes") }
 }
 
 /// A text on one line, as long as forges take it.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let clean: String = without_secrets(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match clean.chars().count() > MAX_DESCRIPTION {
         true => clean.chars().take(MAX_DESCRIPTION - 1).chain(['…']).collect(),

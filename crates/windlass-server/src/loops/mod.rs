@@ -3,6 +3,7 @@
 mod credentials;
 mod forge;
 mod housekeeping;
+mod pull_requests;
 
 use std::time::Duration;
 
@@ -67,5 +68,6 @@ pub(crate) fn start(server: &Server) -> JoinSet<()> {
     loops.spawn(credentials::run_loop(server.clone()));
     loops.spawn(forge::run_loop(server.clone()));
     loops.spawn(housekeeping::run_loop(server.clone()));
+    loops.spawn(pull_requests::run_loop(server.clone()));
     loops
 }

@@ -86,7 +86,6 @@ impl From<RunError> for PreviewError {
 
 /// What a reference of a repository would change. For whoever watches pull requests: nobody asked, so nobody is on the
 /// record for it.
-#[expect(dead_code, reason = "called by whoever watches pull requests")]
 pub(crate) async fn of_ref(
     server: &Server,
     repository: &Repository,
@@ -101,7 +100,6 @@ pub(crate) async fn of_ref(
 }
 
 /// A preview as a comment for a forge.
-#[expect(dead_code, reason = "called by whoever comments on pull requests")]
 pub(crate) fn markdown(preview: &Preview) -> Result<String, serde_json::Error> {
     let plan: ReadPlan = serde_json::from_str(&preview.document)?;
     Ok(tell::markdown(&Planned::read(&plan)))

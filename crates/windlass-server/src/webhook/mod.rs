@@ -1,8 +1,8 @@
 //! Webhooks: a forge says that something was pushed, and Windlass looks.
 //!
 //! A delivery is believed only if it is signed with the repository's secret, which is checked before anything is parsed.
-//! It means at most "look now": the run that it queues is the very one that `sync_now` queues, and nothing that a payload
-//! says is fetched. Whoever may not know that a repository exists learns nothing here.
+//! It means at most "look now": the run that it queues is the very one that `sync_now` queues. Of a payload, only the number
+//! of a pull request says what is fetched, and that is only ever previewed. Whoever may not know that a repository exists learns nothing here.
 
 mod allowance;
 mod pull_request;
@@ -142,6 +142,7 @@ async fn take(
     count(delivery.sender.slug(), outcome.slug());
     if outcome == Outcome::Accepted {
         server.nudges().sync.notify_one();
+        server.nudges().pull_requests.notify_one();
     }
     Ok(outcome)
 }
@@ -171,7 +172,8 @@ async fn act(
             Outcome::Accepted
         }
         Wish::PullRequest(request) => {
-            pull_request::pull_request_changed(&mut writing, &repository, &request).await?
+            pull_request::pull_request_changed(&mut writing, &repository, delivery.sender, &request, now)
+                .await?
         }
         Wish::Nothing(reason) => Outcome::Ignored(reason),
     };

@@ -1,16 +1,47 @@
-//! What is done about pull requests.
+//! What is done about pull requests: those into the followed branch are to be looked at.
 
-use windlass_forge::hook::PullRequest;
-use windlass_store::{AccountWriting, Repository, StoreError};
+use windlass_core::time::Timestamp;
+use windlass_forge::hook::{PullRequest, PullRequestAction, Sender};
+use windlass_store::{AccountWriting, PullRequestWish, Repository, StoreError};
 
 use super::Outcome;
 
 /// A pull request of a repository was opened, changed or closed. Whatever this writes becomes true with the note that the
 /// delivery came.
 pub(super) async fn pull_request_changed(
-    _: &mut AccountWriting,
-    _: &Repository,
-    _: &PullRequest,
+    writing: &mut AccountWriting,
+    repository: &Repository,
+    sender: Sender,
+    request: &PullRequest,
+    now: Timestamp,
 ) -> Result<Outcome, StoreError> {
-    Ok(Outcome::Ignored("pull requests are not previewed yet".to_owned()))
+    let ignored = |reason: String| Ok(Outcome::Ignored(reason));
+    let Ok(number) = i64::try_from(request.number) else {
+        return ignored("no pull request has such a number".to_owned());
+    };
+    if request.base_branch != repository.branch {
+        return ignored(format!("the pull request is not for the branch {}", repository.branch));
+    }
+    match (request.action, request.reference(sender)) {
+        (PullRequestAction::Opened | PullRequestAction::Updated, Some(reference)) => {
+            let wish = PullRequestWish {
+                account_id: repository.account_id.clone(),
+                repository_id: repository.id.clone(),
+                number,
+                reference,
+                commit_sha: request.head_sha.clone(),
+                attempts: 0,
+            };
+            writing.pull_request_want(&wish, now).await?;
+            Ok(Outcome::Accepted)
+        }
+        (PullRequestAction::Opened | PullRequestAction::Updated, None) => {
+            ignored("this forge offers pull requests under no reference that can be fetched".to_owned())
+        }
+        (PullRequestAction::Closed, _) => {
+            writing.pull_request_forget(&repository.id, number).await?;
+            ignored("the pull request is closed".to_owned())
+        }
+        (PullRequestAction::Other, _) => ignored("nothing of the pull request's content changed".to_owned()),
+    }
 }

@@ -47,6 +47,17 @@ pub struct PullRequest {
     pub base_branch: String,
 }
 
+impl PullRequest {
+    /// The reference under which its forge offers its head to be fetched; none where there is none.
+    pub fn reference(&self, sender: Sender) -> Option<String> {
+        match sender {
+            Sender::GitHub | Sender::Gitea => Some(format!("refs/pull/{}/head", self.number)),
+            Sender::GitLab => Some(format!("refs/merge-requests/{}/head", self.number)),
+            Sender::Bitbucket | Sender::Generic => None,
+        }
+    }
+}
+
 /// What happened to a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PullRequestAction {

@@ -1,0 +1,100 @@
+//! Pull requests that are to be previewed: a row from when a forge tells of one until it was looked at.
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// A pull request to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullRequestWish {
+    /// The repository's account.
+    pub account_id: String,
+    /// The repository it is of.
+    pub repository_id: String,
+    /// Its number there.
+    pub number: i64,
+    /// Where its head can be fetched.
+    pub reference: String,
+    /// The commit that was told of.
+    pub commit_sha: String,
+    /// How often looking failed.
+    pub attempts: i64,
+}
+
+fn read_wish(row: &mut Row) -> Result<PullRequestWish, StoreError> {
+    Ok(PullRequestWish {
+        account_id: row.text()?,
+        repository_id: row.text()?,
+        number: row.number()?,
+        reference: row.text()?,
+        commit_sha: row.text()?,
+        attempts: row.number()?,
+    })
+}
+
+impl Reading {
+    /// Pull requests of every account whose time has come; and those whose time is later than `latest`, because the clock
+    /// was put back since.
+    pub async fn pull_requests_due(
+        &mut self,
+        now: Timestamp,
+        latest: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<PullRequestWish>, StoreError> {
+        let sql = format!(
+            "SELECT account_id, repository_id, number, reference, commit_sha, attempts FROM pull_requests \
+             WHERE next_at <= $1 OR next_at > $2 ORDER BY next_at, repository_id, number LIMIT {limit}"
+        );
+        let mut rows = self.connection.rows_built(sql, values![now, latest]).await?;
+        rows.iter_mut().map(read_wish).collect()
+    }
+}
+
+impl Writing {
+    /// Wants a pull request to be looked at, whatever was wanted of it before.
+    pub async fn pull_request_want(
+        &mut self,
+        wish: &PullRequestWish,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO pull_requests (account_id, repository_id, number, reference, commit_sha, attempts, next_at) \
+                   VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT (repository_id, number) DO UPDATE SET \
+                   reference = excluded.reference, commit_sha = excluded.commit_sha, attempts = 0, \
+                   next_at = excluded.next_at";
+        let PullRequestWish { account_id, repository_id, number, reference, commit_sha, .. } = wish;
+        let values = values![account_id, repository_id, *number, reference, commit_sha, now];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Ends a wish, unless another one took its place. False if so.
+    pub async fn pull_request_done(&mut self, wish: &PullRequestWish) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2 AND commit_sha = $3 \
+                   AND attempts = $4";
+        let values = values![&wish.repository_id, wish.number, &wish.commit_sha, wish.attempts];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Forgets the wish for a pull request that was closed.
+    pub async fn pull_request_forget(&mut self, repository_id: &str, number: i64) -> Result<(), StoreError> {
+        let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2";
+        self.connection.execute(sql, values![repository_id, number]).await?;
+        Ok(())
+    }
+
+    /// Puts a wish off after looking failed.
+    pub async fn pull_request_later(
+        &mut self,
+        wish: &PullRequestWish,
+        next_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE pull_requests SET attempts = attempts + 1, next_at = $5 WHERE repository_id = $1 \
+                   AND number = $2 AND commit_sha = $3 AND attempts = $4";
+        let values = values![&wish.repository_id, wish.number, &wish.commit_sha, wish.attempts, next_at];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+}
