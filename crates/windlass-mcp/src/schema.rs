@@ -13,8 +13,10 @@ pub(crate) fn simplify(schema: &mut Map<String, Value>) {
         let named = types.iter().find(|kind| *kind != "null").cloned();
         schema.insert("type".to_owned(), named.unwrap_or_else(|| json!("null")));
     }
-    schema.retain(|key, value| {
-        !matches!(key.as_str(), "title" | "format") && !(key == "default" && value.is_null())
+    schema.retain(|key, value| match key.as_str() {
+        "title" | "format" => false,
+        "default" => !value.is_null(),
+        _ => true,
     });
     for (key, value) in schema.iter_mut() {
         match value {

@@ -34,6 +34,9 @@ impl Effect {
     }
 }
 
+/// From arguments to what they ask.
+type Read = fn(&Map<String, Value>) -> Result<Box<dyn Asked>, Refusal>;
+
 /// A tool.
 pub struct Tool {
     /// Its name.
@@ -45,7 +48,7 @@ pub struct Tool {
     /// The operation it stands for: who may do that may use the tool.
     pub operation: Operation,
     schema: fn() -> Map<String, Value>,
-    read: fn(&Map<String, Value>) -> Result<Box<dyn Asked>, Refusal>,
+    read: Read,
 }
 
 /// What someone asks of a tool. Both steps are pure.

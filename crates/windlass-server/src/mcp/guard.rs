@@ -73,8 +73,6 @@ pub(super) fn request_id(request: &Request) -> String {
 pub(super) async fn word_refusals(request: Request, next: Next) -> Response {
     let request_id = request_id(&request);
     let response = next.run(request).await;
-    match response.extensions().get::<Told>() {
-        Some(_) => worded(response, &request_id),
-        None => response,
-    }
+    let is_ours = response.extensions().get::<Told>().is_some() || response.status().is_server_error();
+    if is_ours { worded(response, &request_id) } else { response }
 }

@@ -69,6 +69,12 @@ async fn a_token_decides_only_if_it_was_given_that() {
         (&json!("rejected"), &json!("not today"))
     );
     assert!(rejected["proposal"]["decided_by"].as_str().unwrap().contains(&approver.email), "{rejected}");
+    let audit = installation.get(&admin, "/api/v1/system/audit").await;
+    let entry = &audit["audit"][0];
+    assert_eq!(entry["actor"], format!("{} (token made by a test)", approver.email), "{entry}");
+    assert!(
+        entry["address"] == "127.0.0.1" && entry["token_id"].is_string() && entry["request_id"].is_string()
+    );
 }
 
 /// Makes a token for MCP on the command line, as someone, and returns what it may.
