@@ -9,7 +9,7 @@ use windlass_store::{Account, Lease, Repository, RunError, new_id};
 use super::{Looked, PreviewError};
 use crate::clock::now;
 use crate::server::Server;
-use crate::sync::{BringError, FetchPlan, bring, read_material, run_error};
+use crate::sync::{BringError, Brought, FetchPlan, bring, read_material, run_error};
 
 /// How often one that waits for another preview of the same repository looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -49,31 +49,29 @@ pub(super) async fn look(
     let looked = match brought {
         Err(BringError::Interrupted) => Err(PreviewError::Stopping),
         Err(BringError::Failed(error)) => Err(error.into()),
-        Ok(brought) => {
-            let commit = brought.fetched.commit.clone();
-            match expected.filter(|expected| *expected != commit) {
-                Some(expected) => Err(moved(&plan.revision, &commit, &expected).into()),
-                None => {
-                    let notes = plan.signers.iter().filter_map(|signers| {
-                        let problem = brought.mirror.verify(&commit, signers).err()?;
-                        Some(format!("a sync would refuse this commit: {problem}"))
-                    });
-                    let notes = notes.collect();
-                    let author = brought.commit.author_email.clone();
-                    let read = read_material(brought, plan, context).await;
-                    read.map_err(PreviewError::Failed).map(|material| Looked {
-                        material,
-                        commit: Some(commit.to_string()),
-                        author: Some(author),
-                        notes,
-                    })
-                }
-            }
-        }
+        Ok(brought) => read(brought, plan, expected, context).await.map_err(PreviewError::Failed),
     };
     // A lease that cannot be given back runs out by itself.
     let _ = server.store().lease_release(&lease).await;
     looked
+}
+
+/// Reads what was brought, if it is what was expected. The mirror is ours meanwhile.
+async fn read(
+    brought: Brought,
+    plan: FetchPlan,
+    expected: Option<CommitId>,
+    context: Context,
+) -> Result<Looked, RunError> {
+    let commit = brought.fetched.commit.clone();
+    if let Some(expected) = expected.filter(|expected| *expected != commit) {
+        return Err(moved(&plan.revision, &commit, &expected));
+    }
+    let refusals = plan.signers.iter().filter_map(|signers| brought.mirror.verify(&commit, signers).err());
+    let notes = refusals.map(|problem| format!("a sync would refuse this commit: {problem}")).collect();
+    let author = Some(brought.commit.author_email.clone());
+    let material = read_material(brought, plan, context).await?;
+    Ok(Looked { material, commit: Some(commit.to_string()), author, notes })
 }
 
 /// A preview pins nothing, so it speaks only to hosts whose keys are known.

@@ -7,29 +7,21 @@
 mod fetch;
 mod foresee;
 mod limit;
+mod plan;
 
 use serde_json::json;
-use windlass_core::code::Severity;
 use windlass_core::manifest::Context;
-use windlass_core::plan::{self, Confirmation, Plan, PlanDocument, ReadPlan, Standing};
+use windlass_core::plan::{Confirmation, ReadPlan};
 use windlass_core::tell::{self, Planned};
 use windlass_source::{BranchError, CommitId, Files, Revision};
-use windlass_store::{
-    Account, Actor, Preview, PreviewOutcome, PreviewSource, Repository, RunError, StoreError, new_id,
-};
+use windlass_store::{Actor, Preview, PreviewSource, Repository, RunError, StoreError, new_id};
 
 pub(crate) use fetch::{REFERENCE_HELP, commit_id};
 pub(crate) use limit::Turns;
 
 use crate::clock::now;
 use crate::server::Server;
-use crate::sync::{Compared, Material, compare, internal, run_error};
-
-/// A document that is longer is kept without its last steps.
-const KEPT_BYTES: usize = 4 * 1024 * 1024;
-
-/// How many steps are kept of a longer one: the most that fits.
-const KEPT_STEPS: [usize; 4] = [5_000, 500, 50, 0];
+use crate::sync::{Material, internal, run_error};
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -130,7 +122,7 @@ pub(crate) async fn make(
         }
     };
     let commit_sha = looked.commit.clone();
-    let planning = Planning { account: &account, repository, confirmation, reference: &reference };
+    let planning = plan::Planning { account: &account, repository, confirmation, reference: &reference };
     let found = planning.plan(server, looked).await?;
     let preview = Preview {
         id: new_id(),
@@ -161,103 +153,6 @@ struct Looked {
 async fn read_files(files: Files, context: Context, prefix: String) -> Result<Material, RunError> {
     let task = tokio::task::spawn_blocking(move || Material::read(&files, &context, &prefix));
     task.await.map_err(|panic| internal(&panic))
-}
-
-/// For what a plan is made.
-struct Planning<'p> {
-    account: &'p Account,
-    repository: &'p Repository,
-    confirmation: Confirmation,
-    reference: &'p str,
-}
-
-/// What a preview found.
-struct Found {
-    outcome: PreviewOutcome,
-    changes: usize,
-    /// The document.
-    whole: String,
-    /// The document as it is kept, where the whole is too long.
-    short: Option<String>,
-}
-
-impl Planning<'_> {
-    /// Plans, unless the files have errors: what a broken fleet leaves out would look like destroys.
-    async fn plan(&self, server: &Server, mut looked: Looked) -> Result<Found, StoreError> {
-        let now = now();
-        let mut reading = server.store().read_snapshot().await?;
-        let (plan, foreseen) = match looked.material.has_errors() {
-            true => (Plan::nothing(&self.account.name), Vec::new()),
-            false => {
-                let material = looked.material;
-                let compared =
-                    compare(&mut reading, self.repository, material, self.confirmation, now).await?;
-                let Compared { mut material, decided, .. } = compared;
-                let plan = decided.plan;
-                let subject = foresee::Around { author: looked.author.as_deref(), now };
-                let foreseen = foresee::all(
-                    &mut reading,
-                    (self.account, self.repository),
-                    &plan,
-                    &mut material,
-                    &subject,
-                )
-                .await?;
-                material.tell(plan.problems.clone());
-                material.problems.extend(plan.stopped.iter().map(plan::MassDestroy::diagnostic));
-                looked.material = material;
-                (plan, foreseen)
-            }
-        };
-        drop(reading);
-        let cap = server.config().max_proposals;
-        let configs = &looked.material.desired.provider_configs;
-        let told = Planned {
-            problems: &looked.material.problems,
-            from: "live",
-            provider_configs: configs.iter().map(|config| config.name.as_str()).collect(),
-            cap,
-            remaining: plan::take(&plan.steps, cap, |_| Standing::Fresh).remaining,
-            ..Planned::of(&plan)
-        };
-        let document = || self.about(told.document(&plan), &looked).foreseeing(&foreseen);
-        let whole = text_of(&document());
-        let short = (whole.len() > KEPT_BYTES).then(|| shortened(document));
-        let is_stopped = looked.material.problems.iter().any(|problem| problem.severity == Severity::Error);
-        let outcome = match (is_stopped, plan.is_empty()) {
-            (true, _) => PreviewOutcome::Problems,
-            (false, true) => PreviewOutcome::Nothing,
-            (false, false) => PreviewOutcome::Changes,
-        };
-        Ok(Found { outcome, changes: plan.steps.len(), whole, short })
-    }
-
-    /// The document with what only a server knows.
-    fn about<'d>(&self, document: PlanDocument<'d>, looked: &Looked) -> PlanDocument<'d> {
-        document
-            .with("repository", json!(self.repository.name))
-            .with("path_prefix", json!(self.repository.path_prefix))
-            .with("ref", json!(self.reference))
-            .with("commit_sha", json!(looked.commit))
-            .with("base_commit", json!(self.repository.good_commit))
-            .with("notes", json!(looked.notes))
-    }
-}
-
-fn text_of(document: &PlanDocument<'_>) -> String {
-    serde_json::to_string(document).expect("plain values always serialize into memory")
-}
-
-/// A document with as many of its first steps as may be kept.
-fn shortened<'d>(document: impl Fn() -> PlanDocument<'d>) -> String {
-    let mut text = String::new();
-    for steps in KEPT_STEPS {
-        text = text_of(&document().with_first(steps));
-        if text.len() <= KEPT_BYTES {
-            break;
-        }
-    }
-    text
 }
 
 /// Keeps a preview in place of the last one of its reference.

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinSet;
 
-pub(crate) use bring::{BringError, bring, internal, read_material, told};
+pub(crate) use bring::{BringError, Brought, bring, internal, read_material, told};
 pub(crate) use compare::{Compared, compare};
 pub(crate) use fetch::{FetchPlan, required_keys, run_error};
 pub(crate) use material::{Material, read_fleet_at};

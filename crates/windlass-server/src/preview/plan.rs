@@ -1,0 +1,113 @@
+//! What was found × what is live → the document of a preview. Reads rows and writes none.
+
+use serde_json::json;
+use windlass_core::diagnostic;
+use windlass_core::plan::{self, Confirmation, Foreseen, Plan, PlanDocument, Standing};
+use windlass_core::tell::Planned;
+use windlass_store::{Account, PreviewOutcome, Repository, StoreError};
+
+use super::{Looked, foresee};
+use crate::clock::now;
+use crate::server::Server;
+use crate::sync::{Compared, compare};
+
+/// A document that is longer is kept without its last steps.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
+
+/// How many steps are kept of a longer one: the most that fits.
+const KEPT_STEPS: [usize; 4] = [5_000, 500, 50, 0];
+
+/// For what a plan is made.
+pub(super) struct Planning<'p> {
+    pub(super) account: &'p Account,
+    pub(super) repository: &'p Repository,
+    pub(super) confirmation: Confirmation,
+    pub(super) reference: &'p str,
+}
+
+/// What a preview found.
+pub(super) struct Found {
+    pub(super) outcome: PreviewOutcome,
+    pub(super) changes: usize,
+    /// The document.
+    pub(super) whole: String,
+    /// The document as it is kept, where the whole is too long.
+    pub(super) short: Option<String>,
+}
+
+impl Planning<'_> {
+    /// Plans, unless the files have errors: what a broken fleet leaves out would look like destroys.
+    pub(super) async fn plan(&self, server: &Server, looked: Looked) -> Result<Found, StoreError> {
+        let (looked, plan, foreseen) = match looked.material.has_errors() {
+            true => (looked, Plan::nothing(&self.account.name), Vec::new()),
+            false => self.compare(server, looked).await?,
+        };
+        let cap = server.config().max_proposals;
+        let configs = &looked.material.desired.provider_configs;
+        let told = Planned {
+            problems: &looked.material.problems,
+            from: "live",
+            provider_configs: configs.iter().map(|config| config.name.as_str()).collect(),
+            cap,
+            remaining: plan::take(&plan.steps, cap, |_| Standing::Fresh).remaining,
+            ..Planned::of(&plan)
+        };
+        let document = || self.about(told.document(&plan), &looked).foreseeing(&foreseen);
+        let whole = text_of(&document());
+        let short = (whole.len() > KEPT_BYTES).then(|| shortened(document));
+        let outcome = match (diagnostic::has_errors(&looked.material.problems), plan.is_empty()) {
+            (true, _) => PreviewOutcome::Problems,
+            (false, true) => PreviewOutcome::Nothing,
+            (false, false) => PreviewOutcome::Changes,
+        };
+        Ok(Found { outcome, changes: plan.steps.len(), whole, short })
+    }
+
+    /// Compares with what is live at one moment, and asks what would become of each step.
+    async fn compare(
+        &self,
+        server: &Server,
+        mut looked: Looked,
+    ) -> Result<(Looked, Plan, Vec<Foreseen>), StoreError> {
+        let now = now();
+        let mut reading = server.store().read_snapshot().await?;
+        let compared =
+            compare(&mut reading, self.repository, looked.material, self.confirmation, now).await?;
+        let Compared { mut material, decided, .. } = compared;
+        let plan = decided.plan;
+        let around = foresee::Around { author: looked.author.as_deref(), now };
+        let whose = (self.account, self.repository);
+        let foreseen = foresee::all(&mut reading, whose, &plan, &mut material, &around).await?;
+        material.tell(plan.problems.clone());
+        material.problems.extend(plan.stopped.iter().map(plan::MassDestroy::diagnostic));
+        looked.material = material;
+        Ok((looked, plan, foreseen))
+    }
+
+    /// The document with what only a server knows.
+    fn about<'d>(&self, document: PlanDocument<'d>, looked: &Looked) -> PlanDocument<'d> {
+        document
+            .with("repository", json!(self.repository.name))
+            .with("path_prefix", json!(self.repository.path_prefix))
+            .with("ref", json!(self.reference))
+            .with("commit_sha", json!(looked.commit))
+            .with("base_commit", json!(self.repository.good_commit))
+            .with("notes", json!(looked.notes))
+    }
+}
+
+fn text_of(document: &PlanDocument<'_>) -> String {
+    serde_json::to_string(document).expect("plain values always serialize into memory")
+}
+
+/// A document with as many of its first steps as may be kept.
+fn shortened<'d>(document: impl Fn() -> PlanDocument<'d>) -> String {
+    let mut text = String::new();
+    for steps in KEPT_STEPS {
+        text = text_of(&document().with_first(steps));
+        if text.len() <= KEPT_BYTES {
+            break;
+        }
+    }
+    text
+}
