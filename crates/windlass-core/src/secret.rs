@@ -97,24 +97,25 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
     if is_private_key(text) {
         return Cow::Borrowed(HIDDEN);
     }
-    let mut shown = String::new();
-    let mut rest = text;
-    while let Some(credentials) = secret_of_url(rest) {
-        shown.push_str(&rest[..credentials.start]);
-        shown.push_str(HIDDEN);
-        rest = &rest[credentials.end..];
+    let found = secrets_of_urls(text);
+    if found.is_empty() {
+        return Cow::Borrowed(text);
     }
-    if shown.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(shown + rest) }
+    let (mut shown, mut told) = (String::new(), 0);
+    for secret in found {
+        shown.push_str(&text[told..secret.start]);
+        shown.push_str(HIDDEN);
+        told = secret.end;
+    }
+    shown.push_str(&text[told..]);
+    Cow::Owned(shown)
 }
 
-/// Where the first URL of a text holds something secret.
-fn secret_of_url(text: &str) -> Option<Range<usize>> {
-    let (credentials, hook) = (url_credentials(text), hook_secret(text));
-    match (credentials, hook) {
-        (Some(one), Some(other)) => Some(if one.start <= other.start { one } else { other }),
-        (one, other) => one.or(other),
-    }
-}
+/// What a URL in a text ends at, each one byte.
+const WORD_ENDS: [char; 6] = [' ', '\t', '\n', '"', '\'', '`'];
+
+/// Schemes of one word that are looked at. What has more is no URL.
+const MAX_SCHEMES: usize = 8;
 
 /// Addresses of which what follows lets anyone send.
 const HOOKS: &[&str] = &[
@@ -129,32 +130,37 @@ const HOOKS: &[&str] = &[
     ".api.powerplatform.com:443/",
 ];
 
-/// Where the first address of a text is itself a secret: what follows the host of a chat's incoming webhook.
-fn hook_secret(text: &str) -> Option<Range<usize>> {
-    let (start, mark) = HOOKS
-        .iter()
-        .filter_map(|hook| text.find(hook).map(|found| (found, *hook)))
-        .min_by_key(|found| found.0)?;
-    let start = start + mark.len();
-    let end = text[start..].find([' ', '\t', '\n', '"', '\'', '`', '>', '|', ')', ',', '}']);
-    let end = end.map_or(text.len(), |length| start + length);
-    if start < end {
-        Some(start..end)
-    } else {
-        hook_secret(&text[end..]).map(|found| found.start + end..found.end + end)
+/// Where the URLs of a text hold something secret: at most once in each word, and in time that grows with the text.
+fn secrets_of_urls(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for word in text.split(WORD_ENDS) {
+        let secret = match (url_credentials(word), hook_secret(word)) {
+            (Some(one), Some(other)) => Some(one.start.min(other.start)..one.end.max(other.end)),
+            (one, other) => one.or(other),
+        };
+        found.extend(secret.map(|secret| start + secret.start..start + secret.end));
+        start += word.len() + 1;
     }
+    found
 }
 
-/// Where the first URL of a text holds a user and password: between `://` and the last `@` of the same word.
-fn url_credentials(text: &str) -> Option<Range<usize>> {
-    text.match_indices("://").find_map(|(found, mark)| {
-        let start = found + mark.len();
-        let word = text[start..].split([' ', '\t', '\n', '"', '\'', '`']).next().unwrap_or_default();
-        let end = word.rfind('@')?;
-        // An `@` in the path of a URL with a host is no credential.
-        let is_path = word[..end].split_once('/').is_some_and(|(host, _)| !host.contains(':'));
-        (!is_path).then_some(start..start + end)
-    })
+/// Where a word is an address that is itself a secret: what follows the host of a chat's incoming webhook.
+fn hook_secret(word: &str) -> Option<Range<usize>> {
+    let ends = HOOKS.iter().filter_map(|hook| word.find(hook).map(|found| found + hook.len()));
+    ends.min().filter(|end| *end < word.len()).map(|end| end..word.len())
+}
+
+/// Where a word is a URL with a user and password: between `://` and the last `@`.
+fn url_credentials(word: &str) -> Option<Range<usize>> {
+    let last = word.rfind('@')?;
+    let mut schemes = word.match_indices("://").map(|(found, mark)| found + mark.len()).take(MAX_SCHEMES);
+    schemes.find(|start| *start <= last && !is_path(&word[*start..last])).map(|start| start..last)
+}
+
+/// Whether an `@` behind this is in the path of a URL with a host, and no credential.
+fn is_path(before: &str) -> bool {
+    before.split_once('/').is_some_and(|(host, _)| !host.contains(':'))
 }
 
 /// A line of a text as it may be shown: secrets are replaced by `*`, byte for byte, so that columns stay. Lines that
@@ -259,10 +265,7 @@ fn mask_line(line: &str) -> String {
 }
 
 fn mask_credentials(line: &mut String) {
-    let mut done = 0;
-    while let Some(found) = secret_of_url(&line[done..]) {
-        let found = done + found.start..done + found.end;
-        done = found.end;
+    for found in secrets_of_urls(line) {
         let hidden = stars(&line[found.clone()]);
         line.replace_range(found, &hidden);
     }
@@ -381,5 +384,13 @@ mod tests {
         let hidden = "https://(hidden)@x.y https://discord.com/api/webhooks/(hidden) hooks.slack.com/";
         assert_eq!(without_secrets(two), hidden);
         assert_eq!(mask_line("url: https://hooks.slack.com/x/y"), "url: https://hooks.slack.com/***");
+    }
+
+    #[test]
+    fn hiding_takes_time_in_proportion_to_the_text() {
+        for piece in ["://", "a://b@c ", "hooks.slack.com/x ", "://hooks.slack.com/@", "@"] {
+            let text = piece.repeat(100_000);
+            assert!(!without_secrets(&text).is_empty());
+        }
     }
 }

@@ -162,7 +162,7 @@ fn check_mail(mail: &Mail, plain: &Mail) {
 proptest! {
     #[test]
     fn hostile_text_is_text_everywhere(
-        pieces in prop::collection::vec(0..PIECES.len(), 1..12), often in 1..40_usize, over in any::<bool>(),
+        pieces in prop::collection::vec(0..PIECES.len(), 1..12), often in 1..20_usize, over in any::<bool>(),
     ) {
         let text: String = pieces.iter().map(|piece| PIECES[*piece]).collect::<String>().repeat(often);
         let message = message(&text, if over { State::Resolved } else { State::Firing });

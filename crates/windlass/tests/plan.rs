@@ -63,7 +63,7 @@ fn an_emptied_fleet_is_stopped_until_it_is_confirmed() {
     let stopped = run(&["plan", empty, "--from", "examples/edge-before"]);
     assert_eq!(stopped.status.code(), Some(1));
     let told = stderr(&stopped);
-    assert!(told.contains("error[mass-destroy]: this would destroy 11 of the 13 resources"), "{told}");
+    assert!(told.contains("error[mass-destroy]: this would destroy 13 of the 15 resources"), "{told}");
     let confirmed = run(&["plan", empty, "--from", "examples/edge-before", "--confirm-mass-destroy"]);
     assert_eq!(confirmed.status.code(), Some(2));
 }
@@ -112,7 +112,7 @@ fn where_there_is_no_fleet_yet_everything_is_new() {
     let empty = tempfile::tempdir().unwrap();
     let output = run(&["plan", "examples/edge-before", "--from", empty.path().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stdout(&output).contains("13 to create, 0 to update, 0 to destroy"));
+    assert!(stdout(&output).contains("15 to create, 0 to update, 0 to destroy"));
 }
 
 #[test]

@@ -178,7 +178,9 @@ impl Policy {
 fn meaning(permission: Permission) -> &'static str {
     match permission {
         Permission::GitopsRead => "see repositories, runs, proposals, drift, events and the audit log",
-        Permission::GitopsWrite => "register, change and remove repositories; edit proposals",
+        Permission::GitopsWrite => {
+            "register, change and remove repositories; edit proposals; test notifications"
+        }
         Permission::GitopsSync => "start syncs and test connections",
         Permission::GitopsApprove => "approve and reject; halt and resume",
         Permission::GitopsAdmin => "change the policy, people and everyone’s tokens",

@@ -14,7 +14,7 @@ use windlass_api::noun::Noun;
 use windlass_api::types::{DeliveryEnvelope, DeliveryInfo, DeliveryList, ProviderTest};
 use windlass_core::time::Timestamp;
 use windlass_store::{Address, Delivery, DeliveryState, Store, new_id};
-use windlass_testkit::servers::MailServer;
+use windlass_testkit::servers::{MailServer, Postgres};
 
 use crate::api::{Api, refused};
 use crate::fleet::{fleet, register, repository_with};
@@ -37,11 +37,12 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        let place = Place {
-            installation: Installation::new(),
-            credentials: tempfile::tempdir().unwrap(),
-            receiver: Receiver::start(),
-        };
+        Place::with(Installation::new())
+    }
+
+    fn with(installation: Installation) -> Place {
+        let place =
+            Place { installation, credentials: tempfile::tempdir().unwrap(), receiver: Receiver::start() };
         for chat in ["slack", "discord", "teams"] {
             place.put(chat, &json!({"url": place.receiver.url(&format!("/{chat}/{HOOK}"))}));
         }
@@ -62,9 +63,13 @@ impl Place {
     }
 
     fn serve_dying_at(&self, point: Option<&str>) -> Server {
+        self.serve_at(&self.installation, point)
+    }
+
+    fn serve_at(&self, installation: &Installation, point: Option<&str>) -> Server {
         let directory = self.credentials.path().display().to_string();
         let options = ["--credentials-dir", &directory, "--public-url", PUBLIC, "--log", "debug"];
-        self.installation.serve_dying_at(point, &[&options[..], &["--allow-insecure-notifications"]].concat())
+        installation.serve_dying_at(point, &[&options[..], &["--allow-insecure-notifications"]].concat())
     }
 
     /// A webhook at a path of the receiver, and an alert that tells changes of clusters there.
@@ -410,4 +415,57 @@ fn a_mail_arrives_as_text_and_html_with_the_id_of_its_delivery() {
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
+}
+
+#[test]
+fn several_servers_on_one_database_tell_everything_once() {
+    let Some(postgres) = Postgres::shared() else { return };
+    let place = Place::with(Installation::with_database(postgres.fresh_database()));
+    let first = place.serve();
+    let replica = place.installation.replica();
+    let second = place.serve_at(&replica, None);
+    place.watch_clusters(&first.api);
+    for number in 0..8 {
+        cluster(if number % 2 == 0 { &first.api } else { &second.api }, &format!("c-{number}"));
+    }
+    let mut told: Vec<String> = (0..8).map(|_| place.receiver.next().delivery().to_owned()).collect();
+    let all_sent = |api: &Api| deliveries(api).iter().all(|it| it.state == "sent").then_some(());
+    first.api.wait_for("all of them", all_sent);
+    told.sort();
+    let mut logged: Vec<String> = deliveries(&second.api).into_iter().map(|it| it.id).collect();
+    logged.sort();
+    assert_eq!(told, logged);
+    assert_eq!(place.receiver.rest().len(), 0);
+}
+
+#[test]
+fn the_command_line_tests_lists_and_sends_again() {
+    let place = Place::new();
+    let server = place.serve();
+    place.webhook(&server.api, "hook");
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_windlass"))
+            .args(arguments)
+            .env("WINDLASS_SERVER", &server.address)
+            .env("WINDLASS_TOKEN", place.installation.token().unwrap())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), said)
+    };
+    let (code, said) = run(&["notify", "test", "hook"]);
+    assert_eq!((code, said.trim()), (Some(0), "✓ hook took the message: status 200"));
+    place.receiver.answer("403 No");
+    let (code, said) = run(&["notify", "test", "hook"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("it refuses the message (status 403)"), "{said}");
+    let (code, said) = run(&["notify", "log", "--state", "failed", "--output", "json"]);
+    let failed: Value = serde_json::from_str(&said).unwrap();
+    let id = failed["notification_deliveries"][0]["id"].as_str().unwrap();
+    assert_eq!((code, failed["notification_deliveries"].as_array().unwrap().len()), (Some(0), 1));
+    let (code, said) = run(&["notify", "retry", id]);
+    assert_eq!((code, said.trim()), (Some(0), format!("{id} is sent again through hook").as_str()));
+    settled(&server.api, id, "sent");
+    let (code, said) = run(&["notify", "log"]);
+    assert!(code == Some(0) && said.contains("notification.test") && said.contains("sent"), "{said}");
 }

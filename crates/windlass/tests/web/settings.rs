@@ -131,3 +131,27 @@ async fn a_policy_is_checked_at_its_place_and_saved_as_it_was_looked_at() {
     let page = Browser::of(&installation, &viewer).page(here).await;
     assert!(button(&page, "Save the policy").contains(" disabled"), "{page}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_is_tested_and_what_did_not_arrive_is_sent_again() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let mut browser = Browser::of(&installation, &admin);
+    let here = "/app/settings/notifications";
+    let spec = serde_json::json!({"name": "hook", "type": "webhook", "address": "https://127.0.0.1/x"});
+    let made = installation.tell(&admin.token, "POST", "/api/v1/system/notification_providers", &spec).await;
+    made.expect(201);
+    let page = browser.page(here).await;
+    assert!(page.contains("none yet") && page.contains("https://127.0.0.1/x"), "{page}");
+    let tested = browser.submit_and_follow(&page, &format!("{here}/hook/test"), &[]).await;
+    assert!(tested.contains("The test message did not arrive"), "{tested}");
+    assert!(tested.contains("127.0.0.1 is this machine itself"), "{tested}");
+    let log = installation.get(&admin, "/api/v1/system/notification_deliveries").await;
+    let id = log["notification_deliveries"][0]["id"].as_str().unwrap().to_owned();
+    let again = browser.submit_and_follow(&tested, &format!("{here}/deliveries/{id}/retry"), &[]).await;
+    assert!(again.contains("It is sent again"), "{again}");
+    assert!(browser.page(&format!("{here}?state=sent")).await.contains("No notification matches"));
+    let viewer = installation.person(&installation.account, Role::Viewer).await;
+    let page = Browser::of(&installation, &viewer).page(here).await;
+    assert!(page.contains("this needs the permission system.gitops.write"), "{page}");
+}
