@@ -7,7 +7,9 @@ use windlass_api::types::{
     RepositoryList, RepositoryTest,
 };
 use windlass_source::{CheckResult, test_remote};
-use windlass_store::{AccountWriting, ProposalFilter, Reading, Repository, RunError, Severity, Trigger};
+use windlass_store::{
+    AccountWriting, ForgeSettings, ProposalFilter, Reading, Repository, RunError, Severity, Trigger,
+};
 
 use super::error::HttpError;
 use super::repository_fields::{change_repository, info, new_repository};
@@ -142,6 +144,11 @@ pub(super) async fn change(
     tagged(ok(&RepositoryEnvelope { gitops_repository: stored }), version)
 }
 
+/// What decides where something is told, and what.
+fn place_to_tell(repository: &Repository) -> (Option<ForgeSettings>, String) {
+    (repository.forge.clone(), repository.repo_url.clone())
+}
+
 /// Changes what is given of a repository and syncs it soon.
 pub(crate) async fn configure(
     server: &Server,
@@ -154,7 +161,7 @@ pub(crate) async fn configure(
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id).await?;
     if_match.check(repository.version)?;
-    let (was_good, told) = (repository.good_commit.clone(), repository.forge.clone());
+    let (was_good, told) = (repository.good_commit.clone(), place_to_tell(&repository));
     change_repository(&mut repository, fields, server.config())?;
     repository.updated_at = now;
     repository.next_sync_at = now;
@@ -168,7 +175,7 @@ pub(crate) async fn configure(
     if was_good.is_some() && repository.good_commit.is_none() {
         writing.repository_unread(&repository.id).await?;
     }
-    match told == repository.forge {
+    match told == place_to_tell(&repository) {
         true => writing.forge_reports_retry(&repository.id, now).await.map(|_| ())?,
         // Where it is told now, nothing was told yet.
         false => writing.forge_reports_remove(&repository.id).await?,
