@@ -9,7 +9,7 @@ use windlass_forge::api::{
     Access, ApiAddress, Comment, CommitStatus, Forge, ForgeError, ForgeKind, Lasting, NewRepository, Plain,
     Project, Put, StatusState, Visibility, marked, marker,
 };
-use windlass_testkit::servers::{Flavour, PretendForge};
+use windlass_testkit::servers::{Flavour, PretendForge, TlsFront};
 
 const COMMIT: &str = "8c0ffee08c0ffee08c0ffee08c0ffee08c0ffee0";
 const FLAVOURS: [Flavour; 3] = [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab];
@@ -197,4 +197,19 @@ async fn a_test_tells_whose_token_it_is_and_what_it_may() {
         let written = pretend.requests().iter().any(|request| request.method != "GET");
         assert!(!written, "testing changes nothing");
     }
+}
+
+#[tokio::test]
+async fn a_forge_with_a_private_authority_is_trusted_if_that_is_given() {
+    let pretend = PretendForge::start(Flavour::GitLab);
+    let Some(front) = TlsFront::start(&pretend.url()) else { return };
+    let address = ApiAddress::read(&front.url(), ForgeKind::GitLab, Plain::Refused).unwrap();
+    let token = || Redacted::new(PretendForge::TOKEN.to_owned());
+    let stranger = Forge::new(&address, token(), None).unwrap();
+    assert_eq!(set(&stranger).await.unwrap_err().code(), "forge-tls");
+    assert!(pretend.requests().is_empty());
+    let authority = std::fs::read_to_string(front.ca_file()).unwrap();
+    set(&Forge::new(&address, token(), Some(&authority)).unwrap()).await.unwrap();
+    let nonsense = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----";
+    assert_eq!(Forge::new(&address, token(), Some(nonsense)).unwrap_err().code(), "forge-client");
 }

@@ -151,18 +151,20 @@ impl Reading {
         Ok(!self.connection.rows(sql, values).await?.is_empty())
     }
 
-    /// The reports of a repository of an account, the last changed first.
+    /// The reports of a kind of a repository of an account, the last changed first.
     pub async fn forge_reports(
         &mut self,
         account_id: &str,
         repository_id: &str,
+        kind: ReportKind,
         limit: usize,
     ) -> Result<Vec<ForgeReport>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM forge_reports WHERE repository_id = $1 AND account_id = $2 \
-             ORDER BY updated_at DESC, kind, subject LIMIT {limit}"
+            "SELECT {COLUMNS} FROM forge_reports WHERE repository_id = $1 AND kind = $2 AND account_id = $3 \
+             ORDER BY updated_at DESC, subject LIMIT {limit}"
         );
-        let mut rows = self.connection.rows_built(sql, values![repository_id, account_id]).await?;
+        let values = values![repository_id, kind.slug(), account_id];
+        let mut rows = self.connection.rows_built(sql, values).await?;
         rows.iter_mut().map(read_report).collect()
     }
 }

@@ -17,7 +17,7 @@ use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
 use windlass_store::{
     Address, DeliveryFilter, DeliveryState, EventFilter, EventOrder, Moved, Placed, PlanPlace, Proposal,
-    ProposalFilter, ResourceFilter, Run, Severity, Store, Tried,
+    ProposalFilter, PullRequestWish, ReportKind, ResourceFilter, Run, Severity, Store, Tried,
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
@@ -211,7 +211,7 @@ async fn look_up(store: &Store) {
     reading.run_proposals("x").await.unwrap();
     reading.run_fates("a", "x").await.unwrap();
     reading.run_of_last_commit("a", "r").await.unwrap();
-    reading.forge_reports("a", "r", 9).await.unwrap();
+    reading.forge_reports("a", "r", ReportKind::Status, 9).await.unwrap();
     reading.forge_reports_due(now(), now(), 9).await.unwrap();
     reading.runs_of_proposals(&["x", "y"]).await.unwrap();
     reading.proposals_by_id("a", &["x", "y"]).await.unwrap();

@@ -1,6 +1,6 @@
 //! What we ask of forges: repositories, commit statuses, comments on pull requests.
 //!
-//! Requests are made by pure functions, one file per operation, and sent by [`wire`], which is the only place that
+//! Requests are made by pure functions, one file per operation, and sent by `wire`, which is the only place that
 //! touches the network and the only one that knows the token. Nothing here decides what to tell, repeats by itself or
 //! remembers anything.
 

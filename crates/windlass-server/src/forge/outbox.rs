@@ -63,8 +63,9 @@ async fn statuses(
     let commit = run.commit_sha.clone().unwrap_or_default();
     let tally: Vec<_> =
         reading.run_tally(&run.id).await?.into_iter().map(|(status, count, _)| (status, count)).collect();
-    let reports = reading.forge_reports(&repository.account_id, &repository.id, COMMITS).await?;
-    let last = reports.iter().find(|report| is_status(report) && report.subject == commit);
+    let (account_id, kind) = (&repository.account_id, ReportKind::Status);
+    let reports = reading.forge_reports(account_id, &repository.id, kind, COMMITS).await?;
+    let last = reports.iter().find(|report| report.subject == commit);
     let status = status_of(&run, &tally, &repository.name, server.config().public_url.as_deref());
     let mut news = Vec::new();
     if is_news(last.and_then(|last| read(&last.content)).as_ref(), &status) {
@@ -79,13 +80,9 @@ async fn statuses(
     Ok(news)
 }
 
-fn is_status(report: &ForgeReport) -> bool {
-    report.kind == ReportKind::Status
-}
-
 /// Whether a report shows something as undecided that will never be decided any more.
 fn is_pending(report: &ForgeReport) -> bool {
-    let shown = read(&report.content).filter(|_| is_status(report) && report.state != ReportState::Failed);
+    let shown = read(&report.content).filter(|_| report.state != ReportState::Failed);
     shown.is_some_and(|status| status.state == StatusState::Pending)
 }
 

@@ -47,10 +47,14 @@ impl From<ForgeError> for Trouble {
 
 impl From<SecretError> for Trouble {
     fn from(error: SecretError) -> Trouble {
+        let help = match &error {
+            SecretError::Missing { .. } => "put the token there, or correct the path",
+            error => error.help(),
+        };
         Trouble {
             code: error.code(),
             message: error.to_string(),
-            help: error.help().to_owned(),
+            help: help.to_owned(),
             // Vault may be back soon.
             lasting: Lasting::Passing,
             retry_after: None,

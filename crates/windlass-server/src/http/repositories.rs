@@ -2,12 +2,15 @@
 
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
+use windlass_api::permission::Permission;
 use windlass_api::types::{
     CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo,
     RepositoryList, RepositoryTest,
 };
 use windlass_source::{CheckResult, test_remote};
-use windlass_store::{AccountWriting, ProposalFilter, Reading, Repository, RunError, Severity, Trigger};
+use windlass_store::{
+    AccountWriting, ForgeSettings, ProposalFilter, Reading, Repository, RunError, Severity, Trigger,
+};
 
 use super::error::HttpError;
 use super::repository_fields::{change_repository, info, new_repository};
@@ -78,6 +81,9 @@ pub(crate) async fn register(
     let now = now();
     let config = server.config();
     let repository = new_repository(&who.account_id, fields, config, now)?;
+    if repository.auto_apply {
+        let_approve_ahead(who)?;
+    }
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.repository(&who.account_id, &repository.name).await?.is_some() {
         let message = format!("there is a repository named {}", repository.name);
@@ -98,6 +104,26 @@ pub(crate) async fn register(
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     Ok(info(&stored))
+}
+
+/// Applying by itself is approving what is not written yet: only those may let it who may approve.
+fn let_approve_ahead(who: &Identity) -> Result<(), HttpError> {
+    match who.permissions.contains(&Permission::GitopsApprove) {
+        true => Ok(()),
+        false => Err(HttpError::forbidden(
+            format!("auto_apply approves ahead, so it needs the permission {}", Permission::GitopsApprove),
+            "leave auto_apply off, or ask someone who may approve",
+        )),
+    }
+}
+
+/// Whether a repository that applies by itself may now apply what it could not before.
+fn approves_more(before: &Repository, after: &Repository) -> bool {
+    fn source(it: &Repository) -> [Option<&str>; 5] {
+        let Repository { repo_url, branch, path_prefix, ca_pem, signers, .. } = it;
+        [Some(repo_url), Some(branch), Some(path_prefix), ca_pem.as_deref(), signers.as_deref()]
+    }
+    !before.auto_apply || source(before) != source(after)
 }
 
 /// What the audit log keeps of a repository's configuration.
@@ -142,6 +168,11 @@ pub(super) async fn change(
     tagged(ok(&RepositoryEnvelope { gitops_repository: stored }), version)
 }
 
+/// What decides where something is told, and what.
+fn place_to_tell(repository: &Repository) -> (Option<ForgeSettings>, String) {
+    (repository.forge.clone(), repository.repo_url.clone())
+}
+
 /// Changes what is given of a repository and syncs it soon.
 pub(crate) async fn configure(
     server: &Server,
@@ -154,8 +185,12 @@ pub(crate) async fn configure(
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id).await?;
     if_match.check(repository.version)?;
-    let (was_good, told) = (repository.good_commit.clone(), repository.forge.clone());
+    let (was_good, told) = (repository.good_commit.clone(), place_to_tell(&repository));
+    let before = repository.clone();
     change_repository(&mut repository, fields, server.config())?;
+    if repository.auto_apply && approves_more(&before, &repository) {
+        let_approve_ahead(who)?;
+    }
     repository.updated_at = now;
     repository.next_sync_at = now;
     let taken = writing.repository(&who.account_id, &repository.name).await?;
@@ -168,7 +203,7 @@ pub(crate) async fn configure(
     if was_good.is_some() && repository.good_commit.is_none() {
         writing.repository_unread(&repository.id).await?;
     }
-    match told == repository.forge {
+    match told == place_to_tell(&repository) {
         true => writing.forge_reports_retry(&repository.id, now).await.map(|_| ())?,
         // Where it is told now, nothing was told yet.
         false => writing.forge_reports_remove(&repository.id).await?,

@@ -50,9 +50,11 @@ fn the_same_content_is_said_once_and_another_begins_anew() {
         assert!(writing.forge_report_sent(&second, at(4)).await.unwrap());
         assert!(due(&mut writing, 999).await.is_empty());
         assert!(!writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "two"), at(5)).await.unwrap());
-        let all = writing.forge_reports(&acme, &fleet, 9).await.unwrap();
+        let all = writing.forge_reports(&acme, &fleet, ReportKind::Status, 9).await.unwrap();
         assert_eq!((all.len(), all[0].state, all[0].updated_at), (1, ReportState::Sent, at(4)));
-        assert_eq!(writing.forge_reports("another", &fleet, 9).await.unwrap(), []);
+        for (account, kind) in [("another", ReportKind::Status), (acme.as_str(), ReportKind::Comment)] {
+            assert_eq!(writing.forge_reports(account, &fleet, kind, 9).await.unwrap(), []);
+        }
     });
 }
 

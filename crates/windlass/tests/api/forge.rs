@@ -62,7 +62,8 @@ impl Place {
 
     async fn report(&self) -> ForgeReport {
         let mut reading = self.installation.store.read().await.unwrap();
-        let mut all = reading.forge_reports(&self.installation.account, &self.repository, 9).await.unwrap();
+        let account = &self.installation.account;
+        let mut all = reading.forge_reports(account, &self.repository, ReportKind::Comment, 9).await.unwrap();
         assert_eq!(all.len(), 1, "{all:?}");
         all.remove(0)
     }

@@ -120,7 +120,7 @@ fn a_commit_is_pending_until_it_is_applied_whatever_happens_to_the_server() {
         // Another run finds the same: nothing is told again.
         let again = server.api.sync(&id).unwrap();
         assert_eq!(again.commit_sha.as_ref(), Some(&commit));
-        place.forge.set_down(true);
+        place.forge.break_down();
         server.api.decide(&again, BatchDecision::Approve).unwrap();
         server.api.settled(&again.id).unwrap();
         let error = server.api.wait_for("what is wrong with the forge", |api| {
@@ -129,7 +129,7 @@ fn a_commit_is_pending_until_it_is_applied_whatever_happens_to_the_server() {
         assert!(error.contains("answers 500"), "{error}");
         server.stop();
 
-        place.forge.set_down(false);
+        place.forge.recover();
         let server = place.serve();
         place.wait_for_status(&server.api, &commit, "success", "");
         server.api.wait_for("no trouble with the forge", |api| {

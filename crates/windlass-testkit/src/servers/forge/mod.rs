@@ -163,9 +163,14 @@ impl PretendForge {
         self.inside().prepared.push_back(Prepared { status, headers, body });
     }
 
-    /// Answers everything with 500, or no longer.
-    pub fn set_down(&self, is_down: bool) {
-        self.inside().is_down = is_down;
+    /// Answers everything with 500 from now on.
+    pub fn break_down(&self) {
+        self.inside().is_down = true;
+    }
+
+    /// Is well again.
+    pub fn recover(&self) {
+        self.inside().is_down = false;
     }
 
     /// Makes the token an administrator's.
