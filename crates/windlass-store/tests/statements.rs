@@ -21,7 +21,7 @@ use windlass_store::{
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
-const LARGE: [&str; 14] = [
+const LARGE: [&str; 18] = [
     "resources",
     "resource_references",
     "found",
