@@ -9,6 +9,7 @@ use windlass_mcp::{Effect, Tool, find, tools};
 
 /// The tools of the specification that have an endpoint.
 const SPECIFIED: &[&str] = &[
+    "create_gitea_repository",
     "system_gitops_register_repository",
     "system_gitops_list_repositories",
     "system_gitops_get_repository",
