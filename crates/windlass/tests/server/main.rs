@@ -15,6 +15,7 @@ mod gate;
 mod notifications;
 mod previews;
 mod proposals;
+mod pull_requests;
 mod reasons;
 mod replicas;
 mod sharing;

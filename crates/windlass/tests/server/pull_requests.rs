@@ -1,0 +1,176 @@
+//! Pull requests are planned when their forge tells of them, and the forge shows it: by a real server, to pretended
+//! forges. Nothing is proposed for it.
+
+use serde_json::{Value, json};
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{ForgeFields, PreviewList, ProposalList, RepositoryFields, WebhookShown};
+use windlass_testkit::servers::{Flavour, PretendForge, WorkTree};
+
+use crate::api::Api;
+use crate::fleet::{fields, nodes, repository_with};
+use crate::installation::{Installation, Server};
+
+/// A forge with a pull request, and a server that hears of it.
+struct Place {
+    flavour: Flavour,
+    forge: PretendForge,
+    work: WorkTree,
+    credentials: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(flavour: Flavour) -> Place {
+        let credentials = tempfile::tempdir().unwrap();
+        let file = credentials.path().join("forge.json");
+        std::fs::write(&file, json!({"token": PretendForge::TOKEN}).to_string()).unwrap();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        let work = repository_with(&nodes("web", "web", 0..2));
+        Place { flavour, forge: PretendForge::start(flavour), work, credentials }
+    }
+
+    fn serve(&self, installation: &Installation) -> Server {
+        let (directory, host) = (self.credentials.path().display().to_string(), self.forge.host());
+        let public = ["--public-url", "https://windlass.example.com"];
+        installation.serve(&[["--credentials-dir", &directory], ["--forge-api-host", &host], public].concat())
+    }
+
+    fn register(&self, api: &Api) -> String {
+        let forge = ForgeFields {
+            kind: Some(self.forge.kind().to_owned()),
+            api_url: Some(self.forge.url()),
+            project: Some("acme/fleet".to_owned()),
+            credential_path: Some("forge".to_owned()),
+            ..ForgeFields::default()
+        };
+        api.register(RepositoryFields { forge: Some(forge), ..fields("fleet", &self.work) }).unwrap().id
+    }
+
+    /// Lets the pull request with the number 3 lead to a fleet; returns its commit.
+    fn propose(&self, fleet: &str) -> String {
+        let reference = match self.flavour {
+            Flavour::GitLab => "refs/merge-requests/3/head",
+            _ => "refs/pull/3/head",
+        };
+        self.work.git(&["checkout", "--quiet", "-B", "more"]);
+        let commit = self.work.commit("fleet.yaml", fleet);
+        self.work.git(&["update-ref", reference, &commit]);
+        self.work.git(&["checkout", "--quiet", "main"]);
+        commit
+    }
+
+    /// What the forge sends when the pull request is opened, or has new commits.
+    fn tell(&self, server: &Server, repository: &str, action: &str, commit: &str) -> Value {
+        let call = server.api.call(Operation::WebhookShow, &[repository]);
+        let webhook: WebhookShown = server.api.send(call).unwrap();
+        let (event, body) = match self.flavour {
+            Flavour::GitLab => {
+                let action = if action == "opened" { "open" } else { "update" };
+                let attributes = json!({"iid": 3, "action": action, "oldrev": commit, "source_branch": "more",
+                    "target_branch": "main", "last_commit": {"id": commit}});
+                (
+                    "Merge Request Hook",
+                    json!({"object_kind": "merge_request", "object_attributes": attributes}),
+                )
+            }
+            _ => (
+                "pull_request",
+                json!({"action": action, "number": 3, "pull_request": {
+                    "head": {"ref": "more", "sha": commit}, "base": {"ref": "main"}}}),
+            ),
+        };
+        let body = body.to_string();
+        let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, webhook.secret.as_bytes());
+        let tag = aws_lc_rs::hmac::sign(&key, body.as_bytes());
+        let tag: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let headers = match self.flavour {
+            Flavour::GitHub => {
+                [("x-github-event", event), ("x-hub-signature-256", &*format!("sha256={tag}"))]
+                    .map(|(name, value)| (name, value.to_owned()))
+            }
+            Flavour::Gitea => [("x-gitea-event", event.to_owned()), ("x-gitea-signature", tag)],
+            Flavour::GitLab => {
+                [("x-gitlab-event", event.to_owned()), ("x-gitlab-token", webhook.secret.clone())]
+            }
+        };
+        let url = format!("{}/api/v1/webhooks/{repository}", server.address);
+        let mut request = reqwest::Client::new().post(url).body(body);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let text = runtime.block_on(async { request.send().await.unwrap().text().await.unwrap() });
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Waits for our comment to have these words.
+    fn comment(&self, api: &Api, words: &str) -> String {
+        api.wait_for(&format!("a comment with {words}"), |_| {
+            let comments = self.forge.comments();
+            assert!(comments.len() < 2, "it is changed in place: {comments:?}");
+            comments.into_iter().find(|comment| comment.number == "3" && comment.body.contains(words))
+        })
+        .body
+    }
+
+    fn status(&self, api: &Api, commit: &str) -> Value {
+        api.wait_for("a status of the pull request's commit", |_| {
+            let statuses = self.forge.statuses();
+            statuses.into_iter().rev().find(|(of, _)| of == commit).map(|(_, status)| status)
+        })
+    }
+}
+
+#[test]
+fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
+    for flavour in [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab] {
+        let (place, installation) = (Place::new(flavour), Installation::new());
+        let server = place.serve(&installation);
+        let api = &server.api;
+        let id = place.register(api);
+        api.apply_all(&id).unwrap();
+
+        let commit = place.propose(&nodes("web", "web", 0..4));
+        assert_eq!(place.tell(&server, &id, "opened", &commit)["status"], "accepted");
+        let told = place.comment(api, "2 to create");
+        assert!(
+            told.contains("web-003") && told.contains("https://windlass.example.com/app/previews/"),
+            "{told}"
+        );
+        let status = place.status(api, &commit);
+        assert_eq!(status["description"], "2 changes would be proposed", "{status}");
+
+        // The same place says what the next commits would do, and what is wrong with them.
+        let commit = place.propose("version: 1\naccount: acme\nnodes:\n  a: {colour: red}\n");
+        assert_eq!(place.tell(&server, &id, "synchronize", &commit)["status"], "accepted");
+        let told = place.comment(api, "errors");
+        assert!(told.contains("colour") && !told.contains("web-003"), "{told}");
+        let status = place.status(api, &commit);
+        let failed = if flavour == Flavour::GitLab { "failed" } else { "failure" };
+        assert_eq!(status["state"], failed, "{status}");
+
+        let previews: PreviewList = api.send(api.call(Operation::PreviewList, &[&id])).unwrap();
+        assert_eq!(previews.previews.len(), 1, "{previews:?}");
+        let open = api.call(Operation::ProposalList, &[]).query("status", "pending_approval");
+        let open: ProposalList = api.send(open).unwrap();
+        assert!(open.proposals.is_empty(), "{open:?}");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
+    let (place, installation) = (Place::new(Flavour::Gitea), Installation::new());
+    let server = place.serve(&installation);
+    let id = place.register(&server.api);
+    server.api.apply_all(&id).unwrap();
+    let commit = place.propose(&nodes("web", "web", 0..3));
+    // Nothing can be fetched for now.
+    let (there, away) = (place.work.path().join(".git"), place.work.path().join("away"));
+    std::fs::rename(&there, &away).unwrap();
+    assert_eq!(place.tell(&server, &id, "opened", &commit)["status"], "accepted");
+    server.kill();
+    std::fs::rename(&away, &there).unwrap();
+    let server = place.serve(&installation);
+    place.comment(&server.api, "1 to create");
+    server.stop();
+}
