@@ -15,6 +15,7 @@ mod gatekeeper;
 mod grant;
 mod http;
 mod loops;
+mod numbers;
 mod offer;
 mod oidc;
 mod once;
@@ -23,6 +24,7 @@ mod regate;
 mod server;
 mod start;
 mod sync;
+mod telemetry;
 mod tell;
 mod web;
 mod world;
@@ -31,6 +33,10 @@ pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
 pub use crash::{CRASH_POINTS, REQUEST_CRASH_POINTS};
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;
+
+pub use numbers::metrics_page;
+#[cfg(feature = "otlp")]
+pub use telemetry::{Telemetry, TelemetryError};
 
 pub use oidc::{Grant, OidcSettings, OidcSettingsError, Passwords};
 pub use start::{FirstLogin, Running, StartError, start};

@@ -24,5 +24,5 @@ pub(crate) mod runs;
 pub(crate) mod tokens;
 pub(crate) mod users;
 
-pub(crate) use health::gather_numbers;
+pub(crate) use health::{gather_numbers, tidy_numbers};
 pub(crate) use routes::router;

@@ -19,6 +19,7 @@ pub(crate) fn run(options: &ReferenceOptions) -> Result<Exit, CommandError> {
         ("approval-policy.md", policy_page()),
         ("problem-codes.md", codes_page()),
         ("command-line.md", command_page()),
+        ("metrics.md", windlass_server::metrics_page()),
     ] {
         std::fs::write(options.dir.join(name), page).map_err(fail)?;
     }

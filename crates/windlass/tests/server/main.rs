@@ -10,10 +10,13 @@ mod backups;
 mod batches;
 mod crashes;
 mod gate;
+mod numbers;
 mod proposals;
 mod reasons;
 mod replicas;
 mod sharing;
 mod stopping;
+#[cfg(feature = "otlp")]
+mod traces;
 mod tutorial;
 mod vault;
