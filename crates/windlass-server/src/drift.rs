@@ -1,6 +1,7 @@
 //! The drift sensor: is live still what git last said, and if not, who made it so?
 
 use serde_json::{Value, json};
+use tracing::Instrument as _;
 use windlass_core::diff::{Action, Cause, Change};
 use windlass_core::drift::{Difference, Origin, Present, Wanted, differences};
 use windlass_core::resource::{ResourceKey, ResourceMap};
@@ -12,6 +13,7 @@ use windlass_store::{
 use crate::clock::now;
 use crate::loops::every;
 use crate::server::Server;
+use crate::telemetry::SPANS;
 use crate::world::{owner_of, repository_names};
 
 /// Differences of a repository, those that someone accepted apart.
@@ -118,7 +120,8 @@ pub(crate) async fn run_loop(server: Server) {
 async fn turn(server: &Server) -> Result<(), StoreError> {
     let repositories = server.store().read().await?.repositories_compared().await?;
     for (account_id, repository_id) in repositories {
-        sense(server, &account_id, &repository_id).await?;
+        let span = tracing::trace_span!(target: SPANS, "drift", windlass.repository_id = repository_id);
+        sense(server, &account_id, &repository_id).instrument(span).await?;
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ mod http;
 mod loops;
 mod mcp;
 mod notify;
+mod numbers;
 mod offer;
 mod oidc;
 mod once;
@@ -27,6 +28,7 @@ mod regate;
 mod server;
 mod start;
 mod sync;
+mod telemetry;
 mod tell;
 mod web;
 mod webhook;
@@ -38,6 +40,10 @@ pub use forge::{Gitea, GiteaError};
 pub use windlass_notify::Plain;
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;
+
+pub use numbers::metrics_page;
+#[cfg(feature = "otlp")]
+pub use telemetry::{Telemetry, TelemetryError};
 
 pub use oidc::{Grant, OidcSettings, OidcSettingsError, Passwords};
 pub use start::{FirstLogin, Running, StartError, start};

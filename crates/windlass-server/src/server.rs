@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 use windlass_core::time::Timestamp;
@@ -12,6 +12,7 @@ use windlass_notify::Sender;
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
+use crate::numbers;
 use crate::oidc::Oidc;
 use crate::webhook::Allowances;
 use crate::{once, preview};
@@ -138,7 +139,9 @@ impl Server {
     /// Makes a transaction true and wakes everyone who watches events.
     pub(crate) async fn commit(&self, mut writing: AccountWriting) -> Result<(), StoreError> {
         once::note(&mut writing).await?;
+        let begun = Instant::now();
         let committed = writing.commit().await;
+        numbers::committed(begun.elapsed());
         match &committed {
             Ok(_) => self.clear_trouble(WRITING),
             Err(error @ (StoreError::DiskFull(_) | StoreError::ReadOnly(_))) => {

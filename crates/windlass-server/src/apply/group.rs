@@ -1,5 +1,9 @@
 //! Changes that are made in one commit: each resource with its event, its audit entry and its proposal's new state.
 
+use std::time::Instant;
+
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 use windlass_core::diff::{Action, Change};
 use windlass_core::proposal::Status;
 use windlass_core::resource::{ResourceKey, ResourceMap};
@@ -10,7 +14,9 @@ use super::verdict::{Scene, Verdict};
 use crate::clock::now;
 use crate::crash::crash_point;
 use crate::ending::{Ending, end_all};
+use crate::numbers;
 use crate::server::Server;
+use crate::telemetry::SPANS;
 use crate::tell::ResourceChange;
 
 /// What a group came to.
@@ -31,10 +37,14 @@ pub(super) async fn apply(
     after: Option<&Turn>,
     limit: usize,
 ) -> Result<Group, StoreError> {
-    match apply_together(server, account_id, after, limit).await {
+    match apply_together(server, account_id, after, limit).instrument(span_of(account_id)).await {
         Err(error) if !is_passing(&error) => alone(server, account_id, after, limit).await,
         done => done,
     }
+}
+
+fn span_of(account_id: &str) -> Span {
+    tracing::trace_span!(target: SPANS, "apply", windlass.account_id = account_id, windlass.changes = Empty)
 }
 
 /// Whether this is no resource's fault: nothing of the group is kept, and it is tried again later.
@@ -52,7 +62,8 @@ async fn alone(
     let mut whole = Group { last: after.cloned(), has_changed: false, has_waiting: false };
     for _ in 0..limit {
         let after = whole.last.clone();
-        let one = match apply_together(server, account_id, after.as_ref(), 1).await {
+        let one = apply_together(server, account_id, after.as_ref(), 1);
+        let one = match one.instrument(span_of(account_id)).await {
             Err(error) if !is_passing(&error) => fail(server, account_id, after.as_ref(), &error).await?,
             done => done?,
         };
@@ -81,6 +92,7 @@ async fn fail(
     }
     end_all(&mut writing, &endings, None, now()).await?;
     server.commit(writing).await?;
+    numbers::failed_to_apply(group.len());
     Ok(Group { last: group.last().map(Proposal::turn), has_changed: true, has_waiting: false })
 }
 
@@ -91,7 +103,7 @@ async fn apply_together(
     after: Option<&Turn>,
     limit: usize,
 ) -> Result<Group, StoreError> {
-    let now = now();
+    let (now, begun) = (now(), Instant::now());
     let mut writing = server.store().write_account(account_id).await?;
     let mut group = writing.proposals_to_apply(account_id, after, limit).await?;
     cut_before_second(&mut group);
@@ -109,7 +121,10 @@ async fn apply_together(
         false => drop(writing),
     }
     crash_point("apply.committed");
-    metrics::counter!("windlass_proposals_applied_total").increment(outcome.applied);
+    let applied = verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Apply(_)));
+    let waited = applied.filter_map(|(proposal, _)| Some(now.since(proposal.decided_at?)));
+    numbers::applied(begun.elapsed(), outcome.applied, waited);
+    Span::current().record("windlass.changes", outcome.applied);
     Ok(Group {
         last: group.last().map(Proposal::turn),
         has_changed: outcome.has_changed,

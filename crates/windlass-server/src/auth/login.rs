@@ -10,6 +10,7 @@ use windlass_store::{Actor, AuditEntry, Outcome, Session, StoreError, User, new_
 use super::identity::sign_session;
 use super::password::verify_password;
 use crate::clock::now;
+use crate::numbers;
 use crate::oidc::Passwords;
 use crate::server::Server;
 use crate::tell;
@@ -153,6 +154,7 @@ pub(super) async fn begin_session(
     writing.session_add(&session).await?;
     writing.audit(tell::entry(actor, "auth.login", ("user", &user.email), json!({"by": by}), now));
     server.commit(writing).await?;
+    numbers::sign_in(by, numbers::Outcome::Done);
     let token = sign_session(server, &user.id, &session.id, session.expires_at);
     Ok(token.map(|token| SignedIn { token, expires_at: session.expires_at }))
 }
@@ -184,6 +186,7 @@ fn wait_after(over: i64) -> Duration {
 }
 
 async fn refuse(server: &Server, actor: Actor) -> Result<(), StoreError> {
+    numbers::sign_in("password", numbers::Outcome::Refused);
     let mut writing = server.store().write_account("").await?;
     let target = actor.name.clone();
     writing.audit(AuditEntry {

@@ -13,6 +13,7 @@ use windlass_store::{Actor, AuditEntry, Membership, Origin, Outcome, StoreError,
 use super::login::{Proven, SignedIn, Subject, begin_session};
 use crate::clock::now;
 use crate::http::users::check_email;
+use crate::numbers;
 use crate::oidc::{EmailIs, Granted, Oidc, Stranger};
 use crate::server::Server;
 use crate::tell;
@@ -248,6 +249,7 @@ pub(crate) async fn record_refusal(
     entry: &Entry<'_>,
 ) -> Result<(), StoreError> {
     let name: String = who.map_or("someone", |stranger| stranger.email.as_str()).chars().take(200).collect();
+    numbers::sign_in("sso", numbers::Outcome::Refused);
     let detail: Value = json!({"by": "sso", "code": code});
     let mut writing = server.store().write_account("").await?;
     let actor = entry.actor(&name, None);

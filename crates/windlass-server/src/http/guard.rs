@@ -11,6 +11,8 @@ use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 use windlass_api::endpoint::{Access, Operation, endpoints};
 use windlass_store::{AuditEntry, Outcome, new_id};
 
@@ -18,7 +20,9 @@ use super::error::{HttpError, Record, Told, worded};
 use super::request::header_text;
 use crate::auth::{Identity, identify};
 use crate::clock::now;
+use crate::numbers;
 use crate::server::Server;
+use crate::telemetry::{SPANS, continue_trace, rename};
 use crate::tell;
 
 /// Who may use which route.
@@ -68,9 +72,11 @@ pub(super) async fn surround(mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(From(address.clone()));
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
-    let mut response = next.run(request).await;
+    let span = span_of(&request, &id);
+    let mut response = next.run(request).instrument(span.clone()).await;
     let route =
         response.extensions().get::<Route>().map_or_else(|| "unmatched".to_owned(), |route| route.0.clone());
+    note_answer(&span, &method, &route, response.status());
     let who = response.extensions().get::<Who>().map(|who| who.0.clone()).unwrap_or_default();
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert("x-request-id", value);
@@ -78,6 +84,34 @@ pub(super) async fn surround(mut request: Request, next: Next) -> Response {
     protect(&mut response);
     log(&method, &path, &route, response.status(), begun, &id, &address, &who);
     response
+}
+
+/// A request as part of a trace. What stands behind `?` is nobody else's business.
+fn span_of(request: &Request, id: &str) -> Span {
+    let span = tracing::trace_span!(
+        target: SPANS,
+        "request",
+        otel.kind = "server",
+        otel.status_code = Empty,
+        http.request.method = word_of(request.method()),
+        http.route = Empty,
+        http.response.status_code = Empty,
+        windlass.request_id = id,
+    );
+    continue_trace(&span, request.headers());
+    span
+}
+
+fn note_answer(span: &Span, method: &Method, route: &str, status: StatusCode) {
+    if span.is_disabled() {
+        return;
+    }
+    rename(span, format!("{} {route}", word_of(method)));
+    span.record("http.route", route);
+    span.record("http.response.status_code", status.as_u16());
+    if status.is_server_error() {
+        span.record("otel.status_code", "ERROR");
+    }
 }
 
 /// Says what went wrong in the one shape that errors have.
@@ -111,14 +145,9 @@ fn log(
     address: &str,
     who: &str,
 ) {
-    let seconds = begun.elapsed().as_secs_f64();
-    // A method that someone made up must not make a new series.
-    let word = KNOWN_METHODS.iter().find(|known| *known == method).map_or("other", Method::as_str);
-    let labels =
-        [("method", word.to_owned()), ("route", route.to_owned()), ("status", status.as_u16().to_string())];
-    metrics::counter!("windlass_http_requests_total", &labels).increment(1);
-    metrics::histogram!("windlass_http_request_seconds", "route" => route.to_owned()).record(seconds);
-    let millis = seconds * 1000.0;
+    let took = begun.elapsed();
+    numbers::request(word_of(method), route, status, took);
+    let millis = took.as_secs_f64() * 1000.0;
     match status.is_server_error() {
         true => {
             tracing::error!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who);
@@ -126,6 +155,14 @@ fn log(
         false => {
             tracing::info!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who);
         }
+    }
+}
+
+/// A method that someone made up must not make a new series.
+fn word_of(method: &Method) -> &'static str {
+    match KNOWN_METHODS.iter().find(|known| *known == method) {
+        Some(known) => known.as_str(),
+        None => "other",
     }
 }
 

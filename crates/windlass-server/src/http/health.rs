@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::json;
 
 use super::error::HttpError;
 use super::request::{Answer, ok};
+use crate::numbers;
 use crate::server::Server;
 
 /// Where numbers are gathered: one for the process.
@@ -17,7 +18,14 @@ static NUMBERS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
 /// Begins to gather numbers.
 pub(crate) fn gather_numbers() {
-    NUMBERS.get_or_init(|| PrometheusBuilder::new().install_recorder().ok());
+    NUMBERS.get_or_init(numbers::gather);
+}
+
+/// Puts what was measured into its buckets, so that it takes no more room however seldom anyone asks.
+pub(crate) fn tidy_numbers() {
+    if let Some(handle) = NUMBERS.get().and_then(Option::as_ref) {
+        handle.run_upkeep();
+    }
 }
 
 pub(super) async fn health() -> Answer {

@@ -29,5 +29,5 @@ pub(crate) mod tokens;
 pub(crate) mod users;
 pub(crate) mod webhooks;
 
-pub(crate) use health::gather_numbers;
+pub(crate) use health::{gather_numbers, tidy_numbers};
 pub(crate) use routes::{PATIENCE, router};

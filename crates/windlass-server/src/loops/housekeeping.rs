@@ -10,6 +10,8 @@ use windlass_store::StoreError;
 use super::every;
 use crate::clock::now;
 use crate::ending::{Ending, end_all};
+use crate::http::tidy_numbers;
+use crate::numbers::{self, Standing};
 use crate::server::Server;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -57,7 +59,22 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.events_forget(old, very_old).await?;
     writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
     writing.forge_reports_forget(old).await?;
-    writing.commit().await
+    writing.commit().await?;
+    count(server).await
+}
+
+/// Tells how things stand on the whole.
+async fn count(server: &Server) -> Result<(), StoreError> {
+    let mut reading = server.store().read().await?;
+    let mut standing = Standing::default();
+    for account in reading.accounts().await? {
+        standing.halted += usize::from(account.halt.is_some());
+        standing.drifted += reading.drifts_count(&account.id).await?;
+        standing.proposals.extend(reading.proposals_count(&account.id).await?);
+    }
+    numbers::standing(&standing);
+    tidy_numbers();
+    Ok(())
 }
 
 /// Ends proposals that nobody decided, or that could not be applied, in time.

@@ -5,12 +5,14 @@ mod forge;
 mod housekeeping;
 mod pull_requests;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use windlass_store::StoreError;
 
+use crate::clock::now;
+use crate::numbers::{self, Outcome};
 use crate::server::Server;
 
 /// Why waiting ended.
@@ -45,7 +47,10 @@ pub(crate) async fn every(
     mut turn: impl AsyncFnMut(&Server) -> Result<(), StoreError>,
 ) {
     while !server.is_stopping() {
-        let pause_for = match turn(server).await {
+        let begun = Instant::now();
+        let turned = turn(server).await;
+        numbers::turn(part, Outcome::of(&turned), begun.elapsed(), now().as_millis() / 1000);
+        let pause_for = match turned {
             Ok(()) => {
                 server.clear_trouble(part);
                 rhythm

@@ -1,6 +1,7 @@
 //! Bringing a commit here and reading its fleet, for runs and for previews. Decides nothing and writes no row.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use windlass_core::manifest::Context;
 use windlass_source::{CommitInfo, Fetched, Mirror};
@@ -8,6 +9,7 @@ use windlass_store::RunError;
 
 use super::fetch::{FetchPlan, run_error};
 use super::material::Material;
+use crate::numbers::{self, Outcome};
 use crate::server::Server;
 
 /// A commit that is in a mirror.
@@ -38,7 +40,11 @@ pub(crate) async fn bring(
             BringError::Failed(run_error("local", message, help))
         };
         let mirror = Mirror::open_or_create(&directory).map_err(|error| local(told(&error)))?;
-        let fetched = plan.fetch(&mirror, &server).map_err(|error| match server.is_stopping() {
+        let begun = Instant::now();
+        let fetched = plan.fetch(&mirror, &server);
+        let bytes = fetched.as_ref().map_or(0, |fetched| fetched.received_bytes);
+        numbers::fetch(Outcome::of(&fetched), bytes, begun.elapsed());
+        let fetched = fetched.map_err(|error| match server.is_stopping() {
             true => BringError::Interrupted,
             false => BringError::Failed(run_error(error.code(), told(&error), error.help())),
         })?;

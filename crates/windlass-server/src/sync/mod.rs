@@ -14,6 +14,7 @@ mod save;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use tokio::task::JoinSet;
 
@@ -25,6 +26,7 @@ pub(crate) use queue::{SyncRequest, queue_run};
 
 use crate::clock::now;
 use crate::loops::{Pause, pause};
+use crate::numbers::{self, Outcome};
 use crate::server::Server;
 
 /// Runs at the same time: two cores fetch and read no faster with more.
@@ -35,7 +37,10 @@ pub(crate) async fn run_loop(server: Server) {
     let busy: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     let mut tasks = JoinSet::new();
     while !server.is_stopping() {
-        let pause_for = match turn(&server, &busy, &mut tasks).await {
+        let begun = Instant::now();
+        let turned = turn(&server, &busy, &mut tasks).await;
+        numbers::turn("sync", Outcome::of(&turned), begun.elapsed(), now().as_millis() / 1000);
+        let pause_for = match turned {
             Ok(()) => {
                 server.clear_trouble("sync");
                 server.config().rhythm.schedule
@@ -58,6 +63,7 @@ async fn turn(
 ) -> Result<(), windlass_store::StoreError> {
     queue::queue_due(server, now()).await?;
     let unfinished = server.store().read().await?.runs_unfinished().await?;
+    numbers::sync_queue(unfinished.len());
     for unfinished_run in unfinished {
         let repository_id = unfinished_run.repository_id.clone();
         {

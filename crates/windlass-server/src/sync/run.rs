@@ -1,8 +1,10 @@
 //! One run, from its beginning to its end.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 use windlass_core::code::Severity as ProblemSeverity;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::manifest::Context;
@@ -16,7 +18,9 @@ use super::material::Known;
 use super::save;
 use crate::clock::now;
 use crate::crash::crash_point;
+use crate::numbers::{self, Outcome};
 use crate::server::Server;
+use crate::telemetry::SPANS;
 use crate::tell;
 
 /// How long a lease holds without being renewed: how long a dead replica's work waits for another.
@@ -35,7 +39,7 @@ pub(super) enum Ended {
 }
 
 /// Works on a run under its repository's lease.
-pub(super) async fn work(server: &Server, run: Run) -> Ended {
+pub(super) async fn work(server: &Server, mut run: Run) -> Ended {
     let name = format!("sync:{}", run.repository_id);
     let lease = match server.store().lease_take(&name, server.holder(), now(), LEASE).await {
         Ok(Some(lease)) => lease,
@@ -45,10 +49,15 @@ pub(super) async fn work(server: &Server, run: Run) -> Ended {
             return Ended::Later;
         }
     };
+    let (begun, span) = (Instant::now(), span_of(&run));
     let worked = tokio::select! {
-        worked = finish(server, run, &lease) => worked,
+        worked = finish(server, &mut run, &lease).instrument(span.clone()) => worked,
         () = keep(server, &lease) => Err(StoreError::LeaseLost { name }),
     };
+    if worked.is_ok() && run.status != RunStatus::InProgress {
+        span.record("windlass.status", run.status.slug());
+        numbers::sync_run(run.status.slug(), begun.elapsed());
+    }
     // A lease that cannot be given back runs out by itself.
     let _ = server.store().lease_release(&lease).await;
     match worked {
@@ -58,6 +67,17 @@ pub(super) async fn work(server: &Server, run: Run) -> Ended {
             Ended::Later
         }
     }
+}
+
+fn span_of(run: &Run) -> Span {
+    tracing::trace_span!(
+        target: SPANS,
+        "sync",
+        windlass.run_id = run.id,
+        windlass.repository_id = run.repository_id,
+        windlass.trigger = run.trigger.slug(),
+        windlass.status = Empty,
+    )
 }
 
 /// Renews a lease until it is lost.
@@ -70,7 +90,7 @@ async fn keep(server: &Server, lease: &Lease) {
     }
 }
 
-async fn finish(server: &Server, mut run: Run, lease: &Lease) -> Result<Ended, StoreError> {
+async fn finish(server: &Server, run: &mut Run, lease: &Lease) -> Result<Ended, StoreError> {
     let mut reading = server.store().read().await?;
     let Some(current) = reading.run(&run.account_id, &run.id).await? else { return Ok(Ended::Finished) };
     if current.status != RunStatus::InProgress {
@@ -80,21 +100,22 @@ async fn finish(server: &Server, mut run: Run, lease: &Lease) -> Result<Ended, S
     let account = reading.account(&run.account_id).await?;
     let (Some(repository), Some(account)) = (repository, account) else {
         let error = run_error("repository-removed", "the repository was removed", "");
-        save::failed(server, &mut run, None, lease, error, Vec::new()).await?;
+        save::failed(server, run, None, lease, error, Vec::new()).await?;
         return Ok(Ended::Finished);
     };
     drop(reading);
-    begin(server, &run).await?;
+    begin(server, run).await?;
     crash_point("sync.begun");
-    match gather(server, &mut run, &account, &repository, lease).await? {
+    match gather(server, run, &account, &repository, lease).await? {
         Gathered::Known(known) => {
             crash_point("sync.read");
-            save::compared(server, &mut run, &repository, lease, known).await?;
+            let compare = tracing::trace_span!(target: SPANS, "sync.compare");
+            save::compared(server, run, &repository, lease, known).instrument(compare).await?;
             Ok(Ended::Finished)
         }
         Gathered::Interrupted => Ok(Ended::Later),
         Gathered::Failed(error, problems) => {
-            save::failed(server, &mut run, Some(&repository), lease, error, problems).await?;
+            save::failed(server, run, Some(&repository), lease, error, problems).await?;
             Ok(Ended::Finished)
         }
     }
@@ -139,7 +160,9 @@ async fn gather(
         Ok(plan) => plan,
         Err(error) => return Ok(Gathered::Failed(error, Vec::new())),
     };
-    let brought = match bring(server, &plan, server.mirror_directory(&repository.id)).await {
+    let fetch = tracing::trace_span!(target: SPANS, "sync.fetch");
+    let bringing = bring(server, &plan, server.mirror_directory(&repository.id));
+    let brought = match bringing.instrument(fetch).await {
         Ok(brought) => brought,
         Err(BringError::Interrupted) => return Ok(Gathered::Interrupted),
         Err(BringError::Failed(error)) => return Ok(Gathered::Failed(error, Vec::new())),
@@ -163,7 +186,7 @@ async fn gather(
     let mut reading = server.store().read().await?;
     let context = crate::world::reading_context(&mut reading, account).await?;
     drop(reading);
-    Ok(read(brought, plan, context).await)
+    Ok(read(brought, plan, context).instrument(tracing::trace_span!(target: SPANS, "sync.read")).await)
 }
 
 fn signature_help() -> &'static str {
@@ -189,6 +212,7 @@ async fn stored(server: &Server, run: &mut Run, repository: &Repository) -> Resu
     }
     Ok(Gathered::Known(Known::Stored))
 }
+
 
 fn note_commit(run: &mut Run, brought: &Brought) {
     run.commit_sha = Some(brought.fetched.commit.as_str().to_owned());

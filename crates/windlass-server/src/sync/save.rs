@@ -89,7 +89,6 @@ pub(super) async fn failed(
             writing.repository_ran(&repository.id, &run.id, run.status.slug(), told, now).await?;
         }
     }
-    metrics::counter!("windlass_sync_runs_total", "status" => "failed").increment(1);
     server.commit(writing).await
 }
 
@@ -135,7 +134,6 @@ pub(super) async fn compared(
     crash_point("sync.before_commit");
     server.commit(writing).await?;
     crash_point("sync.committed");
-    metrics::counter!("windlass_sync_runs_total", "status" => run.status.slug()).increment(1);
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
     Ok(())

@@ -85,6 +85,11 @@ pub(crate) struct ServeOptions {
 
     #[command(flatten)]
     pub(crate) log: LogOptions,
+
+    /// Send traces to this collector, as OTLP over HTTP, such as `http://127.0.0.1:4318`.
+    #[cfg(feature = "otlp")]
+    #[arg(long, env = "WINDLASS_OTLP_ENDPOINT", value_name = "URL")]
+    pub(crate) otlp_endpoint: Option<String>,
 }
 
 /// How a server logs.

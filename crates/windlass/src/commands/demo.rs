@@ -24,7 +24,7 @@ const ACCOUNT: &str = "acme";
 const EMAIL: &str = "admin@acme.test";
 
 pub(crate) fn run(options: &DemoOptions) -> Result<Exit, CommandError> {
-    start_log(&options.log, "warn")?;
+    start_log(&options.log, "warn", None)?;
     let temporary = tempfile::Builder::new()
         .prefix("windlass-demo-")
         .tempdir()

@@ -40,6 +40,7 @@ mod set;
 mod status;
 mod stream;
 mod sync;
+mod traces;
 mod user;
 pub(crate) mod validate;
 mod vault;

@@ -20,6 +20,7 @@ pub(crate) fn run(options: &ReferenceOptions) -> Result<Exit, CommandError> {
         ("problem-codes.md", codes_page()),
         ("command-line.md", command_page()),
         ("mcp.md", windlass_mcp::tools_page()),
+        ("metrics.md", windlass_server::metrics_page()),
     ] {
         std::fs::write(options.dir.join(name), page).map_err(fail)?;
     }

@@ -2,10 +2,13 @@
 
 use std::net::SocketAddr;
 
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
 use windlass_server::{Config, Credentials, FirstLogin, Gitea, Rhythm, Running, StartError};
 use windlass_store::Address;
 
 use super::input::read_text;
+use super::traces::Traces;
 use super::{oidc, vault};
 use crate::args::forge::ForgeOptions;
 use crate::args::operate::{DataOptions, LogFormat, LogOptions, ServeOptions};
@@ -17,12 +20,16 @@ const QUIET: [&str; 1] = ["rmcp=off"];
 
 /// Runs a server until it is told to stop.
 pub(crate) fn run(options: &ServeOptions) -> Result<Exit, CommandError> {
-    start_log(&options.log, "info")?;
+    let runtime = runtime()?;
+    let traces = Traces::of(options, &runtime)?;
+    start_log(&options.log, "info", Some(&traces))?;
     let config = config_of(options)?;
-    runtime()?.block_on(async {
+    runtime.block_on(async {
         let running = windlass_server::start(config).await.map_err(|error| start_error(&error))?;
         announce(running.address(), running.first_login())?;
-        until_stopped(running).await
+        let ended = until_stopped(running).await;
+        traces.stop().await;
+        ended
     })
 }
 
@@ -34,19 +41,25 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
 }
 
 /// Logs to standard error, so that standard output stays what was asked for.
-pub(super) fn start_log(options: &LogOptions, default: &str) -> Result<(), CommandError> {
+pub(super) fn start_log(
+    options: &LogOptions,
+    default: &str,
+    traces: Option<&Traces>,
+) -> Result<(), CommandError> {
     let filter = options.log.as_deref().unwrap_or(default);
     let filter = tracing_subscriber::EnvFilter::try_new(filter).map_err(|error| {
         CommandError::told(format!("--log: {error}"), "write a level, or a filter such as `info,access=warn`")
     })?;
     let quiet = QUIET.iter().filter_map(|directive| directive.parse().ok());
     let filter = quiet.fold(filter, tracing_subscriber::EnvFilter::add_directive);
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    // A second start in one process, as in tests, logs where the first does.
-    let _ = match options.log_format {
-        LogFormat::Text => log.with_ansi(anstream::stderr().is_terminal()).try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let log = match options.log_format {
+        LogFormat::Text => log.with_ansi(anstream::stderr().is_terminal()).boxed(),
+        LogFormat::Json => log.json().flatten_event(true).boxed(),
     };
+    let traces = traces.and_then(Traces::layer);
+    // A second start in one process, as in tests, logs where the first does.
+    let _ = tracing_subscriber::registry().with(log.with_filter(filter)).with(traces).try_init();
     Ok(())
 }
 

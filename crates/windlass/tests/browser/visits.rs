@@ -44,8 +44,10 @@ fn is_of(pattern: &str, path: &str) -> bool {
 /// The pages that are pages: not what they load, not what leads elsewhere, and not what only a reload shows.
 fn wanted() -> BTreeMap<Page, &'static str> {
     let is_page = |page: Page| {
+        let leads_elsewhere = matches!(page, Page::SsoBegin | Page::SsoEnd);
         let after_form = matches!(page, Page::Tested | Page::Webhook);
-        !after_form && !matches!(page, Page::Root | Page::Asset | Page::Live | Page::Lost)
+        let is_shown = !matches!(page, Page::Root | Page::Asset | Page::Live | Page::Lost);
+        is_shown && !after_form && !leads_elsewhere
     };
     let all = pages().into_iter().filter(|entry| entry.method == Method::Get && is_page(entry.page));
     all.map(|entry| (entry.page, entry.path)).collect()

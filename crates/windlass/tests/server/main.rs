@@ -13,6 +13,7 @@ mod crashes;
 mod forge;
 mod gate;
 mod notifications;
+mod numbers;
 mod previews;
 mod proposals;
 mod pull_requests;
@@ -20,5 +21,7 @@ mod reasons;
 mod replicas;
 mod sharing;
 mod stopping;
+#[cfg(feature = "otlp")]
+mod traces;
 mod tutorial;
 mod vault;

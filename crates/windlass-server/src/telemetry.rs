@@ -1,0 +1,181 @@
+//! Traces for a collector: OTLP over HTTP, where one was named. Without one nothing here runs, and a span costs a glance at
+//! a level.
+//!
+//! Only spans of the target [`SPANS`] are sent. Their fields are ids, routes, counts and words of our own: never what was
+//! asked, answered, typed or read.
+
+/// The target of what is sent. It is no module: no filter for logs names it by accident.
+pub(crate) const SPANS: &str = "windlass_spans";
+
+#[cfg(feature = "otlp")]
+pub use exporting::{Telemetry, TelemetryError};
+
+/// Lets a span be part of the trace that a request says it belongs to (W3C Trace Context).
+#[cfg(feature = "otlp")]
+pub(crate) fn continue_trace(span: &tracing::Span, headers: &axum::http::HeaderMap) {
+    use opentelemetry::propagation::TextMapPropagator as _;
+    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+    if span.is_disabled() || !headers.contains_key("traceparent") {
+        return;
+    }
+    let headers = opentelemetry_http::HeaderExtractor(headers);
+    let context = opentelemetry_sdk::propagation::TraceContextPropagator::new().extract(&headers);
+    // A span that nobody listens to has no trace.
+    let _ = span.set_parent(context);
+}
+
+/// Gives a span that has begun its name: which route a request took is known only at its end.
+#[cfg(feature = "otlp")]
+pub(crate) fn rename(span: &tracing::Span, name: String) {
+    use opentelemetry::trace::TraceContextExt as _;
+    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+    span.context().span().update_name(name);
+}
+
+/// Without a collector nobody reads the name.
+#[cfg(not(feature = "otlp"))]
+pub(crate) fn rename(_: &tracing::Span, _: String) {}
+
+/// Without a collector there is no trace to continue.
+#[cfg(not(feature = "otlp"))]
+pub(crate) fn continue_trace(_: &tracing::Span, _: &axum::http::HeaderMap) {}
+
+#[cfg(feature = "otlp")]
+mod exporting {
+    use std::pin::Pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use opentelemetry::KeyValue;
+    use opentelemetry::trace::TracerProvider as _;
+    use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+    use opentelemetry_otlp::{SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+    use opentelemetry_sdk::Resource;
+    use opentelemetry_sdk::trace::SdkTracerProvider;
+    use tokio::runtime::Handle;
+    use tracing::Subscriber;
+    use tracing_subscriber::Layer;
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::registry::LookupSpan;
+    use url::Url;
+
+    use super::SPANS;
+
+    /// A collector that takes longer loses the spans, not the server its time.
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    /// Why traces cannot be sent as configured.
+    #[derive(Debug, thiserror::Error)]
+    pub enum TelemetryError {
+        /// The address is none.
+        #[error("`{0}` is not the address of a collector")]
+        Address(String),
+        /// The exporter could not be made.
+        #[error("traces cannot be sent: {0}")]
+        Exporter(String),
+    }
+
+    /// Spans on their way to a collector.
+    pub struct Telemetry {
+        provider: SdkTracerProvider,
+    }
+
+    impl Telemetry {
+        /// Prepares to send spans to `{address}/v1/traces`. Nothing is sent yet: a server starts while its collector is
+        /// down. Requests run on this runtime.
+        pub fn start(address: &str, runtime: Handle) -> Result<Telemetry, TelemetryError> {
+            let wrong = || TelemetryError::Address(address.to_owned());
+            let url = Url::parse(address).map_err(|_| wrong())?;
+            if !matches!(url.scheme(), "http" | "https") || url.host().is_none() || url.query().is_some() {
+                return Err(wrong());
+            }
+            let failed = |error: &dyn std::error::Error| TelemetryError::Exporter(error.to_string());
+            let http = reqwest::Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .timeout(PATIENCE)
+                .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
+                .build()
+                .map_err(|error| failed(&error))?;
+            let exporter = SpanExporter::builder()
+                .with_http()
+                .with_http_client(Collector { http, runtime, trouble: Arc::default() })
+                .with_endpoint(format!("{}/v1/traces", url.as_str().trim_end_matches('/')))
+                .with_timeout(PATIENCE)
+                .build()
+                .map_err(|error| failed(&error))?;
+            let resource = Resource::builder()
+                .with_service_name("windlass")
+                .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+                .build();
+            let provider =
+                SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(exporter).build();
+            Ok(Telemetry { provider })
+        }
+
+        /// What listens to spans.
+        pub fn layer<S>(&self) -> impl Layer<S> + Send + Sync + use<S>
+        where
+            S: Subscriber + for<'s> LookupSpan<'s> + Send + Sync,
+        {
+            tracing_opentelemetry::layer()
+                .with_tracer(self.provider.tracer("windlass"))
+                .with_location(false)
+                .with_threads(false)
+                .with_tracked_inactivity(false)
+                .with_filter(Targets::new().with_target(SPANS, LevelFilter::TRACE))
+        }
+
+        /// Sends what is left, and ends.
+        pub async fn stop(self) {
+            // It waits for its own thread, which waits for this runtime.
+            let ended = tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(PATIENCE));
+            let _ = ended.await;
+        }
+    }
+
+    /// The way to a collector. The exporter's thread has no runtime of its own, so requests run on the server's.
+    #[derive(Debug)]
+    struct Collector {
+        http: reqwest::Client,
+        runtime: Handle,
+        trouble: Arc<AtomicBool>,
+    }
+
+    type Sent<'s> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 's>>;
+
+    impl HttpClient for Collector {
+        fn send_bytes<'s, 'f>(&'s self, request: Request<Bytes>) -> Sent<'f>
+        where
+            's: 'f,
+            Self: 'f,
+        {
+            let (http, trouble) = (self.http.clone(), Arc::clone(&self.trouble));
+            let sent = self.runtime.spawn(async move { http.send_bytes(request).await });
+            Box::pin(async move {
+                let answer = match sent.await {
+                    Ok(answer) => answer,
+                    Err(stopped) => Err(stopped.into()),
+                };
+                let fault = match &answer {
+                    Ok(response) if response.status().is_success() => None,
+                    Ok(response) => Some(format!("status {}", response.status())),
+                    Err(error) => Some(error.to_string()),
+                };
+                tell(&trouble, fault.as_deref());
+                answer
+            })
+        }
+    }
+
+    /// Logs when a collector begins to fail and when it takes spans again.
+    fn tell(trouble: &AtomicBool, fault: Option<&str>) {
+        match (trouble.swap(fault.is_some(), Ordering::Relaxed), fault) {
+            (false, Some(fault)) => {
+                tracing::warn!(fault, "the collector takes no spans; they are lost meanwhile")
+            }
+            (true, None) => tracing::info!("the collector takes spans again"),
+            _ => {}
+        }
+    }
+}
