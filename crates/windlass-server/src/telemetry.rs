@@ -172,7 +172,7 @@ mod exporting {
     fn tell(trouble: &AtomicBool, fault: Option<&str>) {
         match (trouble.swap(fault.is_some(), Ordering::Relaxed), fault) {
             (false, Some(fault)) => {
-                tracing::warn!(fault, "the collector takes no spans; they are lost meanwhile")
+                tracing::warn!(fault, "the collector takes no spans; they are lost meanwhile");
             }
             (true, None) => tracing::info!("the collector takes spans again"),
             _ => {}

@@ -10,17 +10,20 @@ use windlass_testkit::servers::free_port;
 use crate::fleet::{nodes, register, repository_with};
 use crate::installation::{Installation, Server};
 
+/// What was sent: head and body of each request.
+type Taken = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
 /// A collector: takes whatever is sent, and remembers it.
 struct Collector {
     address: String,
-    taken: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    taken: Taken,
 }
 
 impl Collector {
     fn start() -> Collector {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let taken: Arc<Mutex<Vec<(String, Vec<u8>)>>> = Arc::default();
+        let taken = Taken::default();
         let kept = Arc::clone(&taken);
         // Ends with the test's process.
         thread::spawn(move || {
@@ -107,7 +110,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
     found
 }
 
-fn within<'b>(bytes: &'b [u8], wanted: u64) -> impl Iterator<Item = &'b [u8]> {
+fn within(bytes: &[u8], wanted: u64) -> impl Iterator<Item = &[u8]> {
     fields(bytes).into_iter().filter(move |(number, _)| *number == wanted).map(|(_, content)| content)
 }
 
