@@ -18,7 +18,7 @@ use super::material::Known;
 use super::save;
 use crate::clock::now;
 use crate::crash::crash_point;
-use crate::numbers::{self, Outcome};
+use crate::numbers;
 use crate::server::Server;
 use crate::telemetry::SPANS;
 use crate::tell;
@@ -212,7 +212,6 @@ async fn stored(server: &Server, run: &mut Run, repository: &Repository) -> Resu
     }
     Ok(Gathered::Known(Known::Stored))
 }
-
 
 fn note_commit(run: &mut Run, brought: &Brought) {
     run.commit_sha = Some(brought.fetched.commit.as_str().to_owned());

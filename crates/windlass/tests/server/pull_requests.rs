@@ -60,7 +60,7 @@ impl Place {
 
     /// What the forge sends when the pull request is opened, or has new commits.
     fn tell(&self, server: &Server, repository: &str, action: &str, commit: &str) -> Value {
-        let call = server.api.call(Operation::WebhookShow, &[repository]);
+        let call = server.api.call(Operation::RepositoryWebhook, &[repository]);
         let webhook: WebhookShown = server.api.send(call).unwrap();
         let (event, body) = match self.flavour {
             Flavour::GitLab => {
@@ -160,7 +160,7 @@ fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
 #[test]
 fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
     let (place, installation) = (Place::new(Flavour::Gitea), Installation::new());
-    let server = place.serve(&installation);
+    let mut server = place.serve(&installation);
     let id = place.register(&server.api);
     server.api.apply_all(&id).unwrap();
     let commit = place.propose(&nodes("web", "web", 0..3));
@@ -168,7 +168,8 @@ fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
     let (there, away) = (place.work.path().join(".git"), place.work.path().join("away"));
     std::fs::rename(&there, &away).unwrap();
     assert_eq!(place.tell(&server, &id, "opened", &commit)["status"], "accepted");
-    server.kill();
+    server.killer().kill();
+    server.wait_for_end();
     std::fs::rename(&away, &there).unwrap();
     let server = place.serve(&installation);
     place.comment(&server.api, "1 to create");
