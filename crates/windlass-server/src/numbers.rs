@@ -78,6 +78,8 @@ numbers! {
     APPLY_WAIT SlowHistogram "windlass_apply_wait_seconds" [], "how long a change waited from its approval until it was live";
     DRIFT Gauge "windlass_drifted_resources" [], "resources of all accounts that someone changed by hand; counted once a minute";
     HALTED Gauge "windlass_accounts_halted" [], "accounts in which the kill switch is pulled; counted once a minute";
+    WEBHOOKS Counter "windlass_webhooks_total" ["sender", "outcome"], "deliveries of webhooks by forge: `accepted`, `duplicate`, `ignored`, `limited` or `refused`";
+    NOTIFICATIONS Counter "windlass_notifications_total" ["state"], "tries to send a notification, by what became of it";
     COMMIT_SECONDS QuickHistogram "windlass_database_commit_seconds" [], "how long the database took to make a transaction true";
     TURNS Counter "windlass_loop_turns_total" ["loop", "outcome"], "turns of the server's loops: `done`, or `failed` because of the database";
     TURN_SECONDS SlowHistogram "windlass_loop_turn_seconds" ["loop"], "how long turns took";
@@ -106,6 +108,10 @@ pub(crate) fn gather() -> Option<PrometheusHandle> {
     for name in [FETCH_BYTES, APPLIED, FAILED] {
         metrics::counter!(name).increment(0);
     }
+    metrics::counter!(WEBHOOKS, "sender" => "unknown", "outcome" => "refused").increment(0);
+    for state in ["sent", "failed"] {
+        metrics::counter!(NOTIFICATIONS, "state" => state).increment(0);
+    }
     Some(handle)
 }
 
@@ -114,6 +120,14 @@ pub(crate) fn request(method: &'static str, route: &str, status: StatusCode, too
         [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.as_u16().to_string())];
     metrics::counter!(REQUESTS, &labels).increment(1);
     metrics::histogram!(REQUEST_SECONDS, "route" => route.to_owned()).record(took.as_secs_f64());
+}
+
+pub(crate) fn webhook(sender: &'static str, outcome: &'static str) {
+    metrics::counter!(WEBHOOKS, "sender" => sender, "outcome" => outcome).increment(1);
+}
+
+pub(crate) fn notification(state: &'static str) {
+    metrics::counter!(NOTIFICATIONS, "state" => state).increment(1);
 }
 
 /// Whether something was done.

@@ -14,6 +14,7 @@ use super::alerts::find_provider;
 use super::intake::{FAILED, new_delivery};
 use crate::clock::now;
 use crate::crash::crash_point;
+use crate::numbers;
 use crate::server::Server;
 
 /// Read and sent before the lease is renewed.
@@ -147,7 +148,7 @@ async fn save(
 ) -> Result<(), StoreError> {
     let now = now();
     let tried = tried(delivery, outcome, now, rand::rng().random_range(0.0..1.0));
-    metrics::counter!("windlass_notifications_total", "state" => tried.state.slug()).increment(1);
+    numbers::notification(tried.state.slug());
     let mut writing = server.store().write_account(&delivery.account_id).await?;
     writing.lease_check(lease).await?;
     let is_saved = writing.delivery_tried(&delivery.id, &tried).await?;

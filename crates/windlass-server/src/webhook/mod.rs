@@ -21,6 +21,7 @@ pub(crate) use setup::setup;
 
 use crate::clock::now;
 use crate::http::request::header_text;
+use crate::numbers;
 use crate::server::Server;
 use crate::sync::{SyncRequest, queue_run};
 use crate::tell;
@@ -129,7 +130,7 @@ async fn take(
 ) -> Result<Outcome, Unwelcome> {
     let wish = wish(&repository.branch, delivery.meaning());
     if let Err(wait) = server.allowances().received.take(&repository.id, Instant::now()) {
-        count(delivery.sender.slug(), "limited");
+        numbers::webhook(delivery.sender.slug(), "limited");
         if let Wish::Look = wish {
             // Not lost: forges do not send again what was refused.
             let mut writing = server.store().write().await?;
@@ -139,7 +140,7 @@ async fn take(
         return Err(Unwelcome::TooMany(wait));
     }
     let outcome = act(server, repository, delivery, wish, now).await?;
-    count(delivery.sender.slug(), outcome.slug());
+    numbers::webhook(delivery.sender.slug(), outcome.slug());
     if outcome == Outcome::Accepted {
         server.nudges().sync.notify_one();
         server.nudges().pull_requests.notify_one();
@@ -213,7 +214,7 @@ fn refuse(
     refusal: Option<Refusal>,
     from: &str,
 ) -> Unwelcome {
-    count("unknown", "refused");
+    numbers::webhook("unknown", "refused");
     if let (Some(repository), Some(refusal)) = (repository, refusal)
         && server.allowances().told.take(&repository.id, Instant::now()).is_ok()
     {
@@ -249,8 +250,4 @@ async fn tell_refusal(
     let refused = Refused { at: now, from, reason: refusal.to_string() };
     writing.webhook_refused(&repository.id, &refused).await?;
     server.commit(writing).await
-}
-
-fn count(sender: &'static str, outcome: &'static str) {
-    metrics::counter!("windlass_webhooks_total", "sender" => sender, "outcome" => outcome).increment(1);
 }

@@ -42,7 +42,13 @@ impl Place {
             credential_path: Some("forge".to_owned()),
             ..ForgeFields::default()
         };
-        api.register(RepositoryFields { forge: Some(forge), ..fields("fleet", &self.work) }).unwrap().id
+        api.register(RepositoryFields {
+            forge: Some(forge),
+            enabled: Some(true),
+            ..fields("fleet", &self.work)
+        })
+        .unwrap()
+        .id
     }
 
     /// Lets the pull request with the number 3 lead to a fleet; returns its commit.
