@@ -15,7 +15,7 @@ pub enum Permission {
     /// Register, change and remove repositories; edit proposals.
     #[serde(rename = "system.gitops.write")]
     GitopsWrite,
-    /// Start syncs.
+    /// Start syncs, test connections, make previews.
     #[serde(rename = "system.gitops.sync")]
     GitopsSync,
     /// Approve and reject; halt and resume.

@@ -17,6 +17,7 @@ mod leases;
 mod previews;
 mod proposal_lists;
 mod proposals;
+mod pull_requests;
 mod repositories;
 mod resources;
 mod retention;

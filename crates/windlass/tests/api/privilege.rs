@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_api::permission::{Permission, Role};
 use windlass_core::redacted::Redacted;
 
-use crate::harness::{ALL, FLEET, Installation, Life, fleet};
+use crate::harness::{ALL, FLEET, Installation, Life, file_url, fleet};
 
 const TOKENS: &str = "/api/v1/auth/tokens";
 const STATUS: &str = "/api/v1/system/status";
@@ -34,6 +34,37 @@ async fn who_changes_does_not_approve_and_who_approves_does_not_change() {
     let edited = installation.tell(&approver.token, "POST", &format!("{proposal}/edit"), &edit).await;
     assert_eq!(edited.status, 403);
     installation.ask(&approver.token, "POST", &format!("{proposal}/approve")).await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_approve_lets_no_repository_apply_by_itself_nor_read_from_elsewhere() {
+    let installation = Installation::start().await;
+    let operator = installation.person(&installation.account, Role::Operator).await;
+    let admin = installation.admin().await;
+    let (work, elsewhere) = (fleet(FLEET), fleet(FLEET));
+    let registered =
+        json!({"gitops_repository": {"name": "greedy", "repo_url": file_url(&work), "auto_apply": true}});
+    let path = "/api/v1/system/gitops_repositories";
+    assert_eq!(installation.tell(&operator.token, "POST", path, &registered).await.status, 403);
+    let repository = installation.register(&operator, "fleet", &work).await;
+    let here = format!("{path}/{repository}");
+    let change = |fields: serde_json::Value| json!({ "gitops_repository": fields });
+    let applying = change(json!({"auto_apply": true}));
+    let refused = installation.tell(&operator.token, "PATCH", &here, &applying).await;
+    assert_eq!(refused.status, 403, "{refused:?}");
+    assert!(refused.text.contains("auto_apply approves ahead"), "{refused:?}");
+    installation.tell(&admin.token, "PATCH", &here, &applying).await.expect(200);
+    // What was let is only what was looked at.
+    for fields in
+        [json!({"repo_url": file_url(&elsewhere)}), json!({"branch": "other"}), json!({"path_prefix": "x"})]
+    {
+        let refused = installation.tell(&operator.token, "PATCH", &here, &change(fields)).await;
+        assert_eq!(refused.status, 403, "{refused:?}");
+    }
+    let slower = change(json!({"reconcile_interval_seconds": 900}));
+    installation.tell(&operator.token, "PATCH", &here, &slower).await.expect(200);
+    let off = change(json!({"auto_apply": false}));
+    installation.tell(&operator.token, "PATCH", &here, &off).await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -94,9 +94,7 @@ impl Place {
                     .map(|(name, value)| (name, value.to_owned()))
             }
             Flavour::Gitea => [("x-gitea-event", event.to_owned()), ("x-gitea-signature", tag)],
-            Flavour::GitLab => {
-                [("x-gitlab-event", event.to_owned()), ("x-gitlab-token", webhook.secret.clone())]
-            }
+            Flavour::GitLab => [("x-gitlab-event", event.to_owned()), ("x-gitlab-token", webhook.secret)],
         };
         let url = format!("{}/api/v1/webhooks/{repository}", server.address);
         let mut request = reqwest::Client::new().post(url).body(body);
