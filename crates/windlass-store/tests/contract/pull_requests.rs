@@ -28,7 +28,7 @@ fn what_is_wanted_stays_until_it_was_looked_at_and_something_newer_takes_its_pla
         writing.pull_request_later(&wish("one"), at(60)).await.unwrap();
         assert_eq!(due(&mut writing, 59).await, []);
         let again = PullRequestWish { attempts: 1, ..wish("one") };
-        assert_eq!(due(&mut writing, 60).await, [again.clone()]);
+        assert_eq!(due(&mut writing, 60).await, std::slice::from_ref(&again));
         assert!(!writing.pull_request_done(&wish("one")).await.unwrap(), "it was tried meanwhile");
         writing.pull_request_want(&wish("two"), at(61)).await.unwrap();
         assert!(!writing.pull_request_done(&again).await.unwrap(), "something newer is wanted");
