@@ -1,11 +1,15 @@
 //! The tutorial's tool calls, in its order, from registering a repository to a fleet without drift.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use windlass_server::{Gitea, credentials_in};
+use windlass_testkit::servers::{Flavour, PretendForge};
 
 use super::client::{Over, Tools, WAYS};
-use crate::harness::{Installation, PATIENCE, file_url, fleet};
+use crate::harness::{Installation, PATIENCE, config, file_url, fleet};
 
 /// The tutorial's fleet.
 const TUTORIAL: &str = include_str!("../../../src/commands/demo.yaml");
@@ -22,11 +26,27 @@ async fn run_that_is(tools: &Tools, id: &str, status: &str) -> Value {
     }
 }
 
+/// An installation that is connected with a Gitea.
+async fn with_gitea(gitea: &PretendForge) -> Installation {
+    let directory = tempfile::tempdir().unwrap();
+    let token = directory.path().join("gitea.json");
+    fs::write(&token, json!({"token": PretendForge::TOKEN}).to_string()).unwrap();
+    fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
+    let mut config = config(directory.path());
+    config.credentials = credentials_in(directory.path());
+    config.gitea = Some(Gitea::new(&gitea.url(), "gitea", None).unwrap());
+    Installation::start_with(directory, config).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tutorials_calls_lead_from_an_empty_account_to_a_fleet_without_drift_however_one_connects() {
     for over in WAYS {
-        let installation = Installation::start().await;
+        let gitea = PretendForge::start(Flavour::Gitea);
+        let installation = with_gitea(&gitea).await;
         let tools = Tools::of_an_admin(&installation, over).await;
+        let made = json!({"owner": "acme", "repo": "fleet-config", "private": true});
+        let made = tools.call("create_gitea_repository", made).await;
+        assert_eq!(made["repository"]["full_name"], "acme/fleet-config", "{made}");
         let work = fleet(TUTORIAL);
         let registered = tools
             .call(
