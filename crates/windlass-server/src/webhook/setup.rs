@@ -15,15 +15,15 @@ fn how(sender: Sender) -> &'static str {
     match sender {
         Sender::GitHub => {
             "Settings, Webhooks, Add webhook: the URL as payload URL, content type application/json, the secret, \
-             just the push event"
+             push events; pull requests as well, to have them planned"
         }
         Sender::Gitea => {
             "Settings, Webhooks, Add webhook, Gitea or Forgejo: the URL as target URL, POST, application/json, the \
-             secret, push events"
+             secret, push events; pull requests as well, to have them planned"
         }
         Sender::GitLab => {
-            "Settings, Webhooks, Add new webhook: the URL, the secret as secret token, push events; or the signing \
-             token through GitLab's API"
+            "Settings, Webhooks, Add new webhook: the URL, the secret as secret token (or the signing token, where yours \
+             takes one), push events; merge request events as well, to have them planned"
         }
         Sender::Bitbucket => {
             "Repository settings, Webhooks, Add webhook: the URL, the secret, repository push"
