@@ -14,7 +14,7 @@ pub use directory::Directory;
 pub use vault::{Listing, Login, SettingsError, Vault, VaultError, VaultSettings};
 
 /// Stands for the account's name where credentials are looked for.
-pub(crate) const ACCOUNT: &str = "{account}";
+pub const ACCOUNT: &str = "{account}";
 
 /// What is kept at a path: fields and their secrets.
 pub type Fields = BTreeMap<String, Redacted<String>>;

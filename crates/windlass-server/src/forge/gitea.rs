@@ -1,13 +1,10 @@
 //! The Gitea in which repositories are made on request: the operator's, with the operator's token.
 
 use windlass_forge::api::{AddressError, ApiAddress, Forge, ForgeKind, Plain};
-use windlass_secrets::Credentials;
+use windlass_secrets::{ACCOUNT, Credentials};
 
 use super::Trouble;
 use super::way::token_of;
-
-/// What stands for the account's name in the path of the token.
-const ACCOUNT: &str = "{account}";
 
 /// Why a Gitea cannot be used as it was named.
 #[derive(Debug, thiserror::Error)]

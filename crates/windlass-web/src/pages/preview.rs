@@ -5,7 +5,7 @@ use windlass_api::types::PreviewInfo;
 use windlass_core::diff::{self, Action};
 use windlass_core::plan::{Group, Outlook, ReadPlan};
 
-use super::run::{KindDiff, collect};
+use super::run::{KindDiff, by_kind};
 use crate::diff::{Comparison, Row};
 use crate::frame::{Frame, Place};
 use crate::words;
@@ -55,9 +55,7 @@ impl Preview {
             })
             .collect();
         let document = diff::short_document(keys.iter().map(|(action, key)| (*action, key)));
-        let mut kinds = Vec::new();
-        collect(&document, &mut kinds);
-        kinds
+        by_kind(&document)
     }
 
     /// The changes, and how many more there are.

@@ -120,7 +120,7 @@ pub(crate) struct Choice {
     pub(crate) is_here: bool,
 }
 
-fn by_kind(diff: &Value) -> Vec<KindDiff> {
+pub(crate) fn by_kind(diff: &Value) -> Vec<KindDiff> {
     let mut kinds = Vec::new();
     collect(diff, &mut kinds);
     kinds
@@ -221,7 +221,7 @@ impl Run {
 }
 
 /// Kinds stand at the top, or one level down as those of the SD-WAN do.
-pub(crate) fn collect(diff: &Value, kinds: &mut Vec<KindDiff>) {
+fn collect(diff: &Value, kinds: &mut Vec<KindDiff>) {
     let Value::Object(map) = diff else { return };
     for (kind, below) in map {
         let names = |key: &str| below.get(key).and_then(Value::as_array);
