@@ -4,20 +4,27 @@
 use std::time::Duration;
 
 use serde_json::json;
+use windlass_core::address_guard::AddressRules;
 use windlass_core::redacted::Redacted;
 use windlass_forge::api::{
     Access, ApiAddress, Comment, CommitStatus, Forge, ForgeError, ForgeKind, Lasting, NewRepository, Plain,
     Project, Put, StatusState, Visibility, marked, marker,
 };
+use windlass_outbound::Guard;
 use windlass_testkit::servers::{Flavour, PretendForge, TlsFront};
 
 const COMMIT: &str = "8c0ffee08c0ffee08c0ffee08c0ffee08c0ffee0";
 const FLAVOURS: [Flavour; 3] = [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab];
 
+/// Pretended forges are on this machine.
+fn guard() -> Guard {
+    Guard::new(AddressRules::default().with_loopback())
+}
+
 fn forge_with(pretend: &PretendForge, token: &str) -> Forge {
     let kind = ForgeKind::from_slug(pretend.kind()).unwrap();
     let address = ApiAddress::read(&pretend.url(), kind, Plain::Allowed).unwrap();
-    Forge::new(&address, Redacted::new(token.to_owned()), None).unwrap()
+    Forge::new(&address, Redacted::new(token.to_owned()), None, &guard()).unwrap()
 }
 
 fn forge(pretend: &PretendForge) -> Forge {
@@ -126,11 +133,11 @@ async fn each_failure_has_its_own_name_and_a_remedy_and_repeats_no_token() {
     assert_eq!(set(&wrong).await.unwrap_err().code(), "forge-token");
     let kind = ForgeKind::GitHub;
     let nobody = ApiAddress::read("http://127.0.0.1:9/", kind, Plain::Allowed).unwrap();
-    let nobody = Forge::new(&nobody, Redacted::new("t".to_owned()), None).unwrap();
+    let nobody = Forge::new(&nobody, Redacted::new("t".to_owned()), None, &guard()).unwrap();
     assert_eq!(set(&nobody).await.unwrap_err().code(), "forge-unreachable");
     for token in ["", "two words", "line\nbreak"] {
         let address = ApiAddress::read(&pretend.url(), kind, Plain::Allowed).unwrap();
-        let made = Forge::new(&address, Redacted::new(token.to_owned()), None);
+        let made = Forge::new(&address, Redacted::new(token.to_owned()), None, &guard());
         assert_eq!(made.unwrap_err(), ForgeError::TokenShape, "{token:?}");
     }
 }
@@ -205,11 +212,11 @@ async fn a_forge_with_a_private_authority_is_trusted_if_that_is_given() {
     let Some(front) = TlsFront::start(&pretend.url()) else { return };
     let address = ApiAddress::read(&front.url(), ForgeKind::GitLab, Plain::Refused).unwrap();
     let token = || Redacted::new(PretendForge::TOKEN.to_owned());
-    let stranger = Forge::new(&address, token(), None).unwrap();
+    let stranger = Forge::new(&address, token(), None, &guard()).unwrap();
     assert_eq!(set(&stranger).await.unwrap_err().code(), "forge-tls");
     assert!(pretend.requests().is_empty());
     let authority = std::fs::read_to_string(front.ca_file()).unwrap();
-    set(&Forge::new(&address, token(), Some(&authority)).unwrap()).await.unwrap();
+    set(&Forge::new(&address, token(), Some(&authority), &guard()).unwrap()).await.unwrap();
     let nonsense = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----";
-    assert_eq!(Forge::new(&address, token(), Some(nonsense)).unwrap_err().code(), "forge-client");
+    assert_eq!(Forge::new(&address, token(), Some(nonsense), &guard()).unwrap_err().code(), "forge-client");
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use windlass_core::address_guard::{AddressRules, AllowedAddress, PrivateAddresses};
 use windlass_core::plan::DEFAULT_CAP;
 use windlass_notify::Plain;
 use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
@@ -30,6 +31,10 @@ pub struct Config {
     pub insecure_git: Insecure,
     /// Whether notifications may go to this machine itself, and there without TLS.
     pub insecure_notifications: Plain,
+    /// Addresses that accounts may have the server connect to although they would be refused.
+    pub allowed_addresses: Vec<AllowedAddress>,
+    /// Whether accounts may have the server connect to private networks.
+    pub private_addresses: PrivateAddresses,
     /// Where credentials are kept.
     pub credentials: Credentials,
     /// Hosts of forges' APIs, as `host` or `host:port`, that tokens may be sent to beside the repositories' own.
@@ -92,6 +97,8 @@ impl Config {
             mcp_hosts: Vec::new(),
             insecure_git: Insecure::Refused,
             insecure_notifications: Plain::Refused,
+            allowed_addresses: Vec::new(),
+            private_addresses: PrivateAddresses::default(),
             credentials: Credentials::Nowhere,
             forge_api_hosts: Vec::new(),
             gitea: None,
@@ -102,6 +109,17 @@ impl Config {
             first_account: "default".to_owned(),
             first_admin: "admin@localhost".to_owned(),
         }
+    }
+
+    /// What accounts may have the server connect to.
+    pub(crate) fn address_rules(&self) -> AddressRules {
+        AddressRules::new(self.allowed_addresses.clone(), self.private_addresses)
+    }
+
+    /// The same for the APIs of forges, some of which the operator named.
+    pub(crate) fn forge_address_rules(&self) -> AddressRules {
+        let named = self.forge_api_hosts.iter().filter_map(|host| AllowedAddress::parse(host));
+        self.address_rules().allowing(named)
     }
 }
 

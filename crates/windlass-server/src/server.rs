@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use windlass_core::time::Timestamp;
 use windlass_notify::Sender;
+use windlass_outbound::Guard;
 use windlass_store::{AccountWriting, Store, StoreError};
 
 use crate::config::Config;
@@ -45,6 +46,8 @@ struct Inner {
     allowances: Allowances,
     sender: Sender,
     oidc: Option<Oidc>,
+    guard: Guard,
+    forge_guard: Guard,
 }
 
 /// Wakes for the loops: something may be there to do.
@@ -81,7 +84,11 @@ impl Server {
         sender: Sender,
         oidc: Option<Oidc>,
     ) -> Server {
+        let guard = Guard::new(config.address_rules());
+        let forge_guard = Guard::new(config.forge_address_rules());
         let inner = Inner {
+            guard,
+            forge_guard,
             config,
             store,
             nudges: Nudges::default(),
@@ -110,6 +117,16 @@ impl Server {
 
     pub(crate) fn nudges(&self) -> &Nudges {
         &self.inner.nudges
+    }
+
+    /// Refuses addresses that accounts may not have the server connect to.
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.inner.guard
+    }
+
+    /// The same for the APIs of forges.
+    pub(crate) fn forge_guard(&self) -> &Guard {
+        &self.inner.forge_guard
     }
 
     /// What sends notifications.

@@ -99,7 +99,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         listener.local_addr().map_err(|source| StartError::Listen { address: config.listen, source })?;
     let oidc = single_sign_on(&store, &config, address).await?;
     http::gather_numbers();
-    let sender = windlass_notify::Sender::new(config.insecure_notifications)?;
+    let guard = windlass_outbound::Guard::new(config.address_rules());
+    let sender = windlass_notify::Sender::new(config.insecure_notifications, &guard)?;
     let server = Server::new(config, store, session_key, sender, oidc);
     let loops = loops::start(&server);
     let mut stopping = server.watch_stopping();

@@ -59,6 +59,8 @@ mod exporting {
     use tracing_subscriber::filter::{LevelFilter, Targets};
     use tracing_subscriber::registry::LookupSpan;
     use url::Url;
+    use windlass_core::address_guard::AddressRules;
+    use windlass_outbound::{Guard, Http, HttpOptions, Proxies, TlsTrust};
 
     use super::SPANS;
 
@@ -91,12 +93,16 @@ mod exporting {
                 return Err(wrong());
             }
             let failed = |error: &dyn std::error::Error| TelemetryError::Exporter(error.to_string());
-            let http = reqwest::Client::builder()
-                .redirect(reqwest::redirect::Policy::none())
-                .timeout(PATIENCE)
-                .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
-                .build()
-                .map_err(|error| failed(&error))?;
+            let options = HttpOptions {
+                connect_within: PATIENCE,
+                within: Some(PATIENCE),
+                trust: TlsTrust::System,
+                proxies: Proxies::Environment,
+                port: None,
+            };
+            // The operator named this host, so it may be on this machine.
+            let rules = AddressRules::default().naming(url.host_str().unwrap_or_default(), None);
+            let http = Http::new(&Guard::new(rules), options).map_err(|error| failed(&error))?.into_client();
             let exporter = SpanExporter::builder()
                 .with_http()
                 .with_http_client(Collector { http, runtime, trouble: Arc::default() })

@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use support::{Remote, Scratch, password};
+use windlass_core::address_guard::AddressRules;
 use windlass_core::redacted::Redacted;
-use windlass_source::{Credential, FetchError, FetchOptions, HostKeys, Limits, Movement};
+use windlass_outbound::Guard;
+use windlass_source::{CheckResult, Credential, FetchError, FetchOptions, HostKeys, Limits, Movement};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree, free_port};
 
 fn repository() -> WorkTree {
@@ -87,7 +89,7 @@ fn known_hosts_that_came_with_the_key_are_what_counts() {
 }
 
 #[test]
-fn nobody_there_is_told_apart_from_somebody_silent() {
+fn nobody_there_and_somebody_silent_or_other_are_told_alike() {
     for scheme in ["https", "ssh"] {
         fails(&Remote::at(&format!("{scheme}://windlass-no-such-host.invalid/fleet.git")), "dns");
         fails(&Remote::at(&format!("{scheme}://127.0.0.1:{}/fleet.git", free_port())), "connect");
@@ -96,8 +98,64 @@ fn nobody_there_is_told_apart_from_somebody_silent() {
     let limits = Limits { time: Duration::from_millis(300), ..Limits::default() };
     for scheme in ["https", "ssh"] {
         let url = format!("{scheme}://{}/fleet.git", silent.local_addr().unwrap());
-        fails(&Remote { limits, ..Remote::at(&url) }, "timeout");
+        let error = fails(&Remote { limits, ..Remote::at(&url) }, "connect");
+        assert!(error.problem.detail().unwrap().contains("says nothing"), "{:?}", error.problem);
     }
+    // Somebody who speaks neither TLS nor ssh.
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = other.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for connection in other.incoming() {
+            let _ = std::io::Write::write_all(&mut connection.unwrap(), b"-ERR unknown command\r\n");
+        }
+    });
+    let closed = format!("127.0.0.1:{}", free_port());
+    for scheme in ["https", "ssh", "http"] {
+        let said = |place: &str| {
+            let error = fails(&Remote::at(&format!("{scheme}://{place}/fleet.git")), "connect");
+            (error.problem.to_string(), error.help())
+        };
+        assert_eq!(said(&place.to_string()), said(&closed), "{scheme}");
+    }
+}
+
+#[test]
+fn addresses_of_this_machine_and_of_clouds_are_refused_before_anything_connects() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let guard = || Guard::new(AddressRules::default());
+    for scheme in ["https", "http", "ssh"] {
+        for host in [
+            "127.0.0.1",
+            "localhost",
+            "127.1",
+            "0x7f.0.0.1",
+            "2130706433",
+            "0177.0.0.1",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "0.0.0.0",
+            "169.254.169.254",
+            "[fd00:ec2::254]",
+            "100.100.100.200",
+        ] {
+            let remote =
+                Remote { guard: guard(), ..Remote::at(&format!("{scheme}://{host}:{port}/fleet.git")) };
+            fails(&remote, "address-refused");
+            let checks = windlass_source::test_remote(
+                &remote.options(),
+                &windlass_source::PathPrefix::parse("").unwrap(),
+            );
+            assert!(matches!(checks[0].result, CheckResult::Failed { .. }), "{host}: {checks:?}");
+            assert!(
+                checks[1..].iter().all(|check| check.result == CheckResult::NotReached),
+                "{host}: {checks:?}"
+            );
+        }
+    }
+    assert!(listener.accept().is_err(), "nobody was connected to");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn walk(remote: &Remote, prefix: &str) -> String {
         .iter()
         .map(|check| match &check.result {
             CheckResult::Passed(_) => check.name.to_owned(),
-            CheckResult::Failed { reason, help } => {
+            CheckResult::Failed { reason, help, .. } => {
                 assert!(!reason.is_empty() && !help.is_empty());
                 format!("!{}", check.name)
             }

@@ -1,6 +1,7 @@
 //! The command line: every option with its help text. Completions, man pages and the reference come from here.
 
 pub(crate) mod access;
+pub(crate) mod addresses;
 pub(crate) mod forge;
 pub(crate) mod gitops;
 pub(crate) mod notify;

@@ -13,11 +13,12 @@ use support::project_root;
 /// Which of our crates each may use, tests aside.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
-    ("windlass-source", &["windlass-core"]),
+    ("windlass-outbound", &["windlass-core"]),
+    ("windlass-source", &["windlass-core", "windlass-outbound"]),
     ("windlass-api", &["windlass-core"]),
-    ("windlass-secrets", &["windlass-core"]),
-    ("windlass-forge", &["windlass-core"]),
-    ("windlass-notify", &["windlass-core"]),
+    ("windlass-secrets", &["windlass-core", "windlass-outbound"]),
+    ("windlass-forge", &["windlass-core", "windlass-outbound"]),
+    ("windlass-notify", &["windlass-core", "windlass-outbound"]),
     ("windlass-store", &["windlass-core"]),
     (
         "windlass-server",
@@ -27,6 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "windlass-forge",
             "windlass-mcp",
             "windlass-notify",
+            "windlass-outbound",
             "windlass-secrets",
             "windlass-source",
             "windlass-store",

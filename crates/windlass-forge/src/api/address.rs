@@ -150,6 +150,11 @@ impl ApiAddress {
         self.kind
     }
 
+    /// The host, an IPv6 address in brackets, and the port that is connected to.
+    pub fn destination(&self) -> (&str, u16) {
+        (self.url.host_str().unwrap_or_default(), self.url.port_or_known_default().unwrap_or(443))
+    }
+
     /// Host and port, for people.
     pub fn host(&self) -> String {
         let port = self.url.port().map(|port| format!(":{port}")).unwrap_or_default();

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use windlass_outbound::ResolveError;
+
 /// Why a forge did not do what was asked. Never holds the token.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ForgeError {
@@ -15,13 +17,14 @@ pub enum ForgeError {
     /// The token cannot be one.
     #[error("the token has characters that no token has")]
     TokenShape,
-    /// Nobody answers.
-    #[error("{address} cannot be reached: {reason}")]
+    /// Its host has an address that this server does not connect to, or none at all.
+    #[error(transparent)]
+    AddressRefused(ResolveError),
+    /// Nobody answers, or not in time, or nobody who speaks TLS.
+    #[error("could not reach {address}")]
     Unreachable {
         /// Where.
         address: String,
-        /// Why not.
-        reason: String,
     },
     /// Its certificate is not trusted, or it speaks no TLS.
     #[error("the certificate of {address} is not accepted: {reason}")]
@@ -30,12 +33,6 @@ pub enum ForgeError {
         address: String,
         /// Why not.
         reason: String,
-    },
-    /// It did not answer in time.
-    #[error("{address} did not answer in time")]
-    Timeout {
-        /// Where.
-        address: String,
     },
     /// 401.
     #[error("{address} does not accept the token: it is wrong, has expired or was revoked")]
@@ -136,9 +133,9 @@ impl ForgeError {
         match self {
             ForgeError::Client { .. } => "forge-client",
             ForgeError::TokenShape | ForgeError::Token { .. } => "forge-token",
+            ForgeError::AddressRefused(refusal) => refusal.code(),
             ForgeError::Unreachable { .. } => "forge-unreachable",
             ForgeError::Tls { .. } => "forge-tls",
-            ForgeError::Timeout { .. } => "forge-timeout",
             ForgeError::Forbidden { .. } => "forge-forbidden",
             ForgeError::Missing { .. } => "forge-missing",
             ForgeError::Exists { .. } => "forge-exists",
@@ -157,9 +154,11 @@ impl ForgeError {
         match self {
             ForgeError::Client { .. } => "check the certificate authority and the system's certificates",
             ForgeError::TokenShape => "store the token alone, without spaces and line breaks",
-            ForgeError::Unreachable { .. } => "check the address of its API, DNS and firewalls",
+            ForgeError::AddressRefused(refusal) => refusal.help(),
+            ForgeError::Unreachable { .. } => {
+                "check the address of its API and firewalls; it is tried again, and the server's log has the cause"
+            }
             ForgeError::Tls { .. } => "give the authority that vouches for it as the repository's ca_pem",
-            ForgeError::Timeout { .. } => "check that it is up; it is tried again",
             ForgeError::Token { .. } => "make a new token there and store it where the old one was",
             ForgeError::Forbidden { .. } => {
                 "give the token's user write access to the repository, and the token the scopes that docs/guide/forges.md lists"
@@ -183,14 +182,15 @@ impl ForgeError {
     /// Whether trying again can help.
     pub fn lasting(&self) -> Lasting {
         match self {
-            ForgeError::Unreachable { .. }
+            ForgeError::AddressRefused(ResolveError::NotFound { .. })
+            | ForgeError::Unreachable { .. }
             | ForgeError::Tls { .. }
-            | ForgeError::Timeout { .. }
             | ForgeError::Busy { .. }
             | ForgeError::Answer { .. }
             | ForgeError::NotUnderstood { .. }
             | ForgeError::TooLarge { .. } => Lasting::Passing,
-            ForgeError::Client { .. }
+            ForgeError::AddressRefused(ResolveError::Refused { .. })
+            | ForgeError::Client { .. }
             | ForgeError::TokenShape
             | ForgeError::Token { .. }
             | ForgeError::Forbidden { .. }

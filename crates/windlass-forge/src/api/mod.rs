@@ -16,6 +16,7 @@ mod test;
 mod wire;
 
 use windlass_core::redacted::Redacted;
+use windlass_outbound::Guard;
 
 pub use address::{AddressError, ApiAddress, HostRule, Plain};
 pub use comment::{Comment, Put, marked, marker};
@@ -36,13 +37,15 @@ pub struct Forge {
 }
 
 impl Forge {
-    /// Prepares to ask. Nothing is asked yet. `extra_ca_pem` is trusted beside the system's authorities.
+    /// Prepares to ask. Nothing is asked yet. `extra_ca_pem` is trusted beside the system's authorities; the guard
+    /// refuses addresses that may not be connected to.
     pub fn new(
         address: &ApiAddress,
         token: Redacted<String>,
         extra_ca_pem: Option<&str>,
+        guard: &Guard,
     ) -> Result<Forge, ForgeError> {
-        Ok(Forge { kind: address.kind(), wire: Wire::new(address, token, extra_ca_pem)? })
+        Ok(Forge { kind: address.kind(), wire: Wire::new(address, token, extra_ca_pem, guard)? })
     }
 
     /// Which forge it is.

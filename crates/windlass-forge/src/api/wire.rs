@@ -1,16 +1,16 @@
 //! Sending requests, and what failed ones mean.
 //!
-//! The token is told to the configured address alone: redirects are followed within it and nowhere else. Answers are
-//! capped.
+//! The token is told to the configured address alone: redirects are followed within it and nowhere else, and every
+//! request goes through the guard. Answers are capped.
 
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::redirect;
 use serde_json::Value;
 use url::Url;
 use windlass_core::redacted::Redacted;
 use windlass_core::secret::HIDDEN;
+use windlass_outbound::{ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, refusal_of};
 
 use super::error::ForgeError;
 use super::request::{Method, Request};
@@ -37,7 +37,7 @@ const MAX_SAID: usize = 200;
 /// The way to one forge.
 #[derive(Debug)]
 pub(super) struct Wire {
-    http: reqwest::Client,
+    http: Http,
     base: Url,
     kind: ForgeKind,
     address: String,
@@ -57,24 +57,17 @@ impl Wire {
         address: &ApiAddress,
         token: Redacted<String>,
         extra_ca_pem: Option<&str>,
+        guard: &Guard,
     ) -> Result<Wire, ForgeError> {
-        let mut builder = reqwest::Client::builder()
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .connect_timeout(CONNECT_WITHIN)
-            .timeout(PATIENCE)
-            .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")));
-        if address.is_here() {
-            builder = builder.no_proxy();
-        }
-        let unusable = |reason: &str| ForgeError::Client { reason: reason.to_owned() };
-        if let Some(pem) = extra_ca_pem {
-            let found = reqwest::Certificate::from_pem_bundle(pem.as_bytes());
-            let found =
-                found.map_err(|_| unusable("the additional authority is not a certificate in PEM"))?;
-            builder = found.into_iter().fold(builder, reqwest::ClientBuilder::add_root_certificate);
-        }
-        let http = builder.build().map_err(|_| unusable("TLS cannot be set up"))?;
+        let options = HttpOptions {
+            connect_within: CONNECT_WITHIN,
+            within: Some(PATIENCE),
+            trust: extra_ca_pem.map_or(TlsTrust::System, TlsTrust::SystemAnd),
+            proxies: if address.is_here() { Proxies::Never } else { Proxies::Environment },
+            port: address.url().port_or_known_default(),
+        };
+        let unusable = |error: ClientError| ForgeError::Client { reason: error.to_string() };
+        let http = Http::new(guard, options).map_err(unusable)?;
         let (base, kind) = (address.url().clone(), address.kind());
         let wire = Wire { http, base, kind, address: address.host(), token };
         wire.authorization()?;
@@ -149,7 +142,8 @@ impl Wire {
             Method::Put => reqwest::Method::PUT,
             Method::Patch => reqwest::Method::PATCH,
         };
-        let mut sent = self.http.request(method, url).header(AUTHORIZATION, self.authorization()?);
+        let sent = self.http.request(method, url).map_err(ForgeError::AddressRefused)?;
+        let mut sent = sent.header(AUTHORIZATION, self.authorization()?);
         sent = match self.kind {
             ForgeKind::GitHub => sent
                 .header(ACCEPT, "application/vnd.github+json")
@@ -172,8 +166,12 @@ impl Wire {
         Ok(Answer { status, body, headers })
     }
 
-    /// What a request that got no answer means.
+    /// What a request that got no answer means. Why nobody answers is for the server's log: else whoever may name a forge
+    /// could look for open ports in the server's network.
     fn unreached(&self, error: &reqwest::Error) -> ForgeError {
+        if let Some(refusal) = refusal_of(error) {
+            return ForgeError::AddressRefused(refusal);
+        }
         let address = self.address.clone();
         let mut cause: &dyn std::error::Error = error;
         let mut said = String::new();
@@ -182,14 +180,11 @@ impl Wire {
             said.push_str(&cause.to_string().to_ascii_lowercase());
         }
         let reason = self.without_token(&cause.to_string());
-        let is_tls = ["certificate", "tls", "handshake", "corrupt message", "invalidcontenttype"];
-        if error.is_timeout() {
-            ForgeError::Timeout { address }
-        } else if is_tls.iter().any(|word| said.contains(word)) {
-            ForgeError::Tls { address, reason }
-        } else {
-            ForgeError::Unreachable { address, reason }
+        if said.contains("certificate") {
+            return ForgeError::Tls { address, reason };
         }
+        tracing::info!(%address, cause = reason, "a forge could not be reached");
+        ForgeError::Unreachable { address }
     }
 
     /// What an answer that is no success means.

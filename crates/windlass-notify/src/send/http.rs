@@ -1,15 +1,14 @@
 //! Sending over https: one request, no redirects, no proxy, bounded in time and in what is read of the answer.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, StatusCode, redirect};
+use reqwest::{Method, StatusCode};
 use windlass_core::time::Timestamp;
+use windlass_outbound::{ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, refusal_of};
 
-use super::address::{Plain, forbidden, resolve};
 use super::target::{SendError, Web};
-use super::{Outcome, Parcel};
+use super::{Outcome, Parcel, Plain};
 use crate::render::{Payload, signature};
 
 /// A receiver that does not accept a connection within this is down.
@@ -21,56 +20,41 @@ const WITHIN: Duration = Duration::from_secs(15);
 /// As much of an answer as says why.
 const MAX_ANSWER: usize = 4096;
 
-/// Clients for requests: names are resolved by our own rules, in the moment of connecting.
+/// The client for requests. Receivers are resolved and checked before each, and again in the moment of connecting.
 #[derive(Clone, Debug)]
 pub(super) struct Clients {
-    client: Client,
+    http: Http,
+    guard: Guard,
     plain: Plain,
 }
 
-/// Resolves names as [`resolve`] does, for the client.
-struct Rules(Plain);
-
-impl reqwest::dns::Resolve for Rules {
-    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
-        let plain = self.0;
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let allowed: Vec<SocketAddr> =
-                found.filter(|address| forbidden(address.ip(), plain).is_none()).collect();
-            Ok(Box::new(allowed.into_iter()) as reqwest::dns::Addrs)
-        })
-    }
-}
-
 impl Clients {
-    pub(super) fn new(plain: Plain) -> Result<Clients, SendError> {
-        let client = Client::builder()
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .no_proxy()
-            .connect_timeout(CONNECT_WITHIN)
-            .timeout(WITHIN)
-            .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Rules(plain))
-            .build()
-            .map_err(|error| SendError::Tls { reason: error.without_url().to_string() })?;
-        Ok(Clients { client, plain })
+    pub(super) fn new(plain: Plain, guard: &Guard) -> Result<Clients, SendError> {
+        let options = HttpOptions {
+            connect_within: CONNECT_WITHIN,
+            within: Some(WITHIN),
+            trust: TlsTrust::System,
+            proxies: Proxies::Never,
+            port: None,
+        };
+        let http = Http::new(guard, options)
+            .map_err(|error: ClientError| SendError::Tls { reason: error.to_string() })?;
+        Ok(Clients { http, guard: guard.clone(), plain })
     }
 
     pub(super) async fn post(&self, web: &Web, parcel: Parcel<'_>) -> Result<Outcome, SendError> {
         let Payload::Json(body) = parcel.payload else { return Err(SendError::Mismatch) };
-        let host = web.url.host().ok_or(SendError::BadAddress)?.to_owned();
+        let host = web.url.host_str().ok_or(SendError::BadAddress)?;
         let port = web.url.port_or_known_default().unwrap_or(443);
-        let found = resolve(as_ref(&host), port, self.plain).await?;
+        let found = self.guard.resolve_async(bare(host), port).await?;
         let is_here = found.iter().all(|address| address.ip().is_loopback());
         if web.url.scheme() != "https" && !(is_here && self.plain == Plain::OnThisMachine) {
             return Err(SendError::Plain);
         }
         let body = body.to_string();
         let mut request = self
-            .client
-            .post(web.url.clone())
+            .http
+            .request(Method::POST, web.url.clone())?
             .header(CONTENT_TYPE, "application/json")
             .header("x-windlass-delivery", parcel.delivery)
             .header("x-windlass-event", parcel.kind);
@@ -89,19 +73,27 @@ impl Clients {
                 let (status, headers) = (response.status(), response.headers().clone());
                 classify(status, &headers, &beginning(&mut response).await, parcel.now)
             }
-            Err(error) => {
-                Outcome::Later { reason: format!("cannot reach {host}: {}", why(error)), after: None }
-            }
+            Err(error) => match refusal_of(&error) {
+                Some(refusal) => return Err(refusal.into()),
+                None => unreached(host, &why(error)),
+            },
         })
     }
 }
 
-fn as_ref(host: &url::Host<String>) -> url::Host<&str> {
-    match host {
-        url::Host::Domain(domain) => url::Host::Domain(domain),
-        url::Host::Ipv4(address) => url::Host::Ipv4(*address),
-        url::Host::Ipv6(address) => url::Host::Ipv6(*address),
+/// Why nobody answers is for the server's log: else whoever may name a receiver could look for open ports in the server's
+/// network. A certificate that is not accepted is told, because somebody has to see to it.
+fn unreached(host: &str, cause: &str) -> Outcome {
+    if cause.contains("certificate") {
+        return Outcome::Later { reason: format!("cannot trust {host}: {cause}"), after: None };
     }
+    tracing::info!(host, cause, "a receiver of notifications could not be reached");
+    Outcome::Later { reason: format!("could not reach {host}"), after: None }
+}
+
+/// A host without the brackets of an IPv6 address.
+pub(super) fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 
 /// The deepest cause, without the address: that may be a secret.

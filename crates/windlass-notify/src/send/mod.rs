@@ -1,6 +1,5 @@
 //! Sending: the one part of this crate that touches the world. It decides nothing but what an answer means.
 
-mod address;
 mod http;
 mod smtp;
 mod target;
@@ -9,12 +8,21 @@ use std::time::Duration;
 
 use windlass_core::resource::NotificationProviderSpec;
 use windlass_core::time::Timestamp;
+use windlass_outbound::Guard;
 
-pub use address::Plain;
 pub use target::{Fields, SendError, Target};
 
 use crate::clean::line;
 use crate::render::Payload;
+
+/// Whether receivers may be spoken to without TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// No.
+    Refused,
+    /// Yes, but only on this machine.
+    OnThisMachine,
+}
 
 /// As much of an answer as a person wants to read.
 const TOLD: usize = 300;
@@ -54,13 +62,19 @@ pub(crate) struct Parcel<'p> {
 #[derive(Clone, Debug)]
 pub struct Sender {
     http: http::Clients,
+    guard: Guard,
     plain: Plain,
 }
 
 impl Sender {
-    /// A sender; `plain` says whether receivers on this machine may be spoken to without TLS.
-    pub fn new(plain: Plain) -> Result<Sender, SendError> {
-        Ok(Sender { http: http::Clients::new(plain)?, plain })
+    /// A sender; `plain` says whether receivers on this machine may be spoken to, and there without TLS. The guard
+    /// refuses every other address that may not be connected to.
+    pub fn new(plain: Plain, guard: &Guard) -> Result<Sender, SendError> {
+        let guard = match plain {
+            Plain::Refused => guard.clone(),
+            Plain::OnThisMachine => guard.with_rules(guard.rules().with_loopback()),
+        };
+        Ok(Sender { http: http::Clients::new(plain, &guard)?, guard, plain })
     }
 
     /// Sends one message, once. `kind` is the kind of event, for the receiver's routing.
@@ -80,7 +94,9 @@ impl Sender {
         let parcel = Parcel { payload, delivery, kind, now };
         let outcome = match (&target, payload) {
             (Target::Http(web), Payload::Json(_)) => self.http.post(web, parcel).await,
-            (Target::Mail(post), Payload::Mail(mail)) => smtp::send(post, mail, parcel, self.plain).await,
+            (Target::Mail(post), Payload::Mail(mail)) => {
+                smtp::send(post, mail, parcel, (&self.guard, self.plain)).await
+            }
             (Target::Http(_), Payload::Mail(_)) | (Target::Mail(_), Payload::Json(_)) => {
                 Err(SendError::Mismatch)
             }

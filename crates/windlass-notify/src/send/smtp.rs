@@ -8,10 +8,11 @@ use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+use windlass_outbound::{Guard, ResolveError};
 
-use super::address::{Plain, resolve};
+use super::http::bare;
 use super::target::{Post, SendError};
-use super::{Outcome, Parcel};
+use super::{Outcome, Parcel, Plain};
 use crate::render::Mail;
 
 /// One step of the conversation.
@@ -24,18 +25,16 @@ pub(super) async fn send(
     post: &Post,
     mail: &Mail,
     parcel: Parcel<'_>,
-    plain: Plain,
+    (guard, plain): (&Guard, Plain),
 ) -> Result<Outcome, SendError> {
-    let host = post.url.host().ok_or(SendError::BadAddress)?;
+    let host = bare(post.url.host_str().ok_or(SendError::BadAddress)?);
     let is_wrapped = post.url.scheme() == "smtps";
     let port = post.url.port().unwrap_or(if is_wrapped { 465 } else { 587 });
-    let found = resolve(host.clone(), port, plain).await?;
+    let found = guard.resolve_async(host, port).await?;
     let is_here = found.iter().all(|address| address.ip().is_loopback());
-    let address = found.first().ok_or_else(|| SendError::NotFound { host: host.to_string() })?;
-    let parameters = || {
-        let name = host.to_string();
-        TlsParameters::new(name).map_err(|error| SendError::Tls { reason: error.to_string() })
-    };
+    let address = found.first().ok_or_else(|| ResolveError::NotFound { host: host.to_owned() })?;
+    let parameters =
+        || TlsParameters::new(host.to_owned()).map_err(|error| SendError::Tls { reason: error.to_string() });
     let tls = match (is_wrapped, is_here && plain == Plain::OnThisMachine) {
         (true, _) => Tls::Wrapper(parameters()?),
         (false, true) => Tls::None,
@@ -55,11 +54,18 @@ pub(super) async fn send(
         Ok(Err(error)) if error.is_permanent() => {
             Outcome::Never { reason: format!("it refuses the mail: {error}") }
         }
-        Ok(Err(error)) => {
+        // Why is for the server's log: else whoever may name a mail server could look for open ports.
+        Ok(Err(error)) if error.is_transient() || why(&error).contains("certificate") => {
             Outcome::Later { reason: format!("cannot mail through {host}: {}", why(&error)), after: None }
         }
-        Err(_) => Outcome::Later { reason: format!("{host} did not answer in time"), after: None },
+        Ok(Err(error)) => unreached(host, &why(&error)),
+        Err(_) => unreached(host, "it did not answer in time"),
     })
+}
+
+fn unreached(host: &str, cause: &str) -> Outcome {
+    tracing::info!(host, cause, "a mail server could not be reached");
+    Outcome::Later { reason: format!("could not reach {host}"), after: None }
 }
 
 fn why(error: &dyn std::error::Error) -> String {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use url::Url;
 use windlass_core::redacted::Redacted;
 use windlass_core::resource::{NotificationProviderSpec, ProviderType};
+use windlass_outbound::ResolveError;
 
 use super::Outcome;
 
@@ -31,20 +32,9 @@ pub enum SendError {
         "the address is not https; only a server started with --allow-insecure-notifications sends in the clear, and only to its own machine"
     )]
     Plain,
-    /// The host leads where nothing may be sent.
-    #[error("{host} is {what}, where no notification goes")]
-    Forbidden {
-        /// Which host.
-        host: String,
-        /// What it is.
-        what: &'static str,
-    },
-    /// The host has no address now.
-    #[error("{host} cannot be found")]
-    NotFound {
-        /// Which host.
-        host: String,
-    },
+    /// The host has no address now, or one that this server does not connect to.
+    #[error(transparent)]
+    Address(#[from] ResolveError),
     /// A mail address or a header is refused by the mail library.
     #[error("the mail cannot be written: {reason}")]
     Mail {
@@ -67,7 +57,7 @@ impl SendError {
     pub(super) fn outcome(&self) -> Outcome {
         let reason = self.to_string();
         match self {
-            SendError::NotFound { .. } => Outcome::Later { reason, after: None },
+            SendError::Address(ResolveError::NotFound { .. }) => Outcome::Later { reason, after: None },
             _ => Outcome::Never { reason },
         }
     }

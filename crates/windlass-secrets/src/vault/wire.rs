@@ -5,11 +5,13 @@
 
 use std::time::Duration;
 
+use reqwest::Method;
 use reqwest::header::HeaderValue;
-use reqwest::{Method, redirect};
 use serde_json::Value;
 use url::Url;
+use windlass_core::address_guard::AddressRules;
 use windlass_core::redacted::Redacted;
+use windlass_outbound::{ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, refusal_of};
 use zeroize::Zeroizing;
 
 use super::error::{SettingsError, VaultError};
@@ -24,7 +26,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// The way to one Vault.
 #[derive(Debug)]
 pub(super) struct Wire {
-    http: reqwest::Client,
+    http: Http,
     base: Url,
     namespace: Option<String>,
 }
@@ -60,24 +62,21 @@ impl Wire {
         if namespace.as_ref().is_some_and(|name| name.is_empty() || HeaderValue::from_str(name).is_err()) {
             return Err(SettingsError::Namespace);
         }
-        let mut builder = reqwest::Client::builder()
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .connect_timeout(CONNECT_WITHIN)
-            .timeout(settings.timeout)
-            .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")));
-        if way == Way::ThisMachine {
-            builder = builder.no_proxy();
-        }
-        if let Some(pem) = &settings.ca_pem {
-            let found = reqwest::Certificate::from_pem_bundle(pem.as_bytes());
-            let found = found.map_err(|_| SettingsError::Authority)?;
-            if found.is_empty() {
-                return Err(SettingsError::Authority);
-            }
-            builder = builder.tls_certs_only(found);
-        }
-        let http = builder.build().map_err(|_| SettingsError::Client)?;
+        let options = HttpOptions {
+            connect_within: CONNECT_WITHIN,
+            within: Some(settings.timeout),
+            trust: settings.ca_pem.as_deref().map_or(TlsTrust::System, TlsTrust::Only),
+            proxies: if way == Way::ThisMachine { Proxies::Never } else { Proxies::Environment },
+            port: base.port_or_known_default(),
+        };
+        // The operator named this host, so it may be on this machine; nothing else may.
+        let rules = AddressRules::default();
+        let guard =
+            Guard::new(rules.naming(base.host_str().unwrap_or_default(), base.port_or_known_default()));
+        let http = Http::new(&guard, options).map_err(|error| match error {
+            ClientError::Authority => SettingsError::Authority,
+            ClientError::Tls { .. } => SettingsError::Client,
+        })?;
         Ok(Wire { http, base, namespace })
     }
 
@@ -92,7 +91,7 @@ impl Wire {
         query: &[(&str, &str)],
         token: &Redacted<String>,
     ) -> Result<Answer, VaultError> {
-        let request = self.request(Method::GET, path).query(query);
+        let request = self.request(Method::GET, path)?.query(query);
         self.send(self.with_token(request, token)?, path).await
     }
 
@@ -103,7 +102,7 @@ impl Wire {
         body: &Value,
         token: Option<&Redacted<String>>,
     ) -> Result<Answer, VaultError> {
-        let request = self.request(Method::POST, path).json(body);
+        let request = self.request(Method::POST, path)?.json(body);
         let request = match token {
             Some(token) => self.with_token(request, token)?,
             None => request,
@@ -111,12 +110,19 @@ impl Wire {
         self.send(request, path).await
     }
 
-    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
-        let request = self.http.request(method, self.url(path)).header("x-vault-request", "true");
-        match &self.namespace {
+    fn request(&self, method: Method, path: &str) -> Result<reqwest::RequestBuilder, VaultError> {
+        let request = self.bare_request(method, path)?.header("x-vault-request", "true");
+        Ok(match &self.namespace {
             Some(namespace) => request.header("x-vault-namespace", namespace),
             None => request,
-        }
+        })
+    }
+
+    fn bare_request(&self, method: Method, path: &str) -> Result<reqwest::RequestBuilder, VaultError> {
+        self.http.request(method, self.url(path)).map_err(|refusal| VaultError::Unreachable {
+            address: self.address(),
+            reason: refusal.to_string(),
+        })
     }
 
     fn url(&self, path: &str) -> Url {
@@ -162,7 +168,7 @@ impl Wire {
             cause = deeper;
             said.push_str(&cause.to_string().to_ascii_lowercase());
         }
-        let reason = cause.to_string();
+        let reason = refusal_of(error).map_or_else(|| cause.to_string(), |refusal| refusal.to_string());
         let is_tls = ["certificate", "tls", "handshake", "corrupt message", "invalidcontenttype"];
         if error.is_timeout() {
             VaultError::Timeout { address }
@@ -191,7 +197,10 @@ impl Wire {
     /// Asks Vault how it is. It tells everyone, outside of namespaces.
     async fn ailment(&self, status: u16, path: String) -> VaultError {
         let address = self.address();
-        let request = self.http.get(self.url("sys/health"));
+        let request = match self.bare_request(Method::GET, "sys/health") {
+            Ok(request) => request,
+            Err(error) => return error,
+        };
         let health = match self.send(request, "sys/health").await {
             Ok(health) => health.json().unwrap_or_default(),
             Err(error) => return error,

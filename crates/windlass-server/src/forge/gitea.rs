@@ -1,6 +1,8 @@
 //! The Gitea in which repositories are made on request: the operator's, with the operator's token.
 
+use windlass_core::address_guard::AddressRules;
 use windlass_forge::api::{AddressError, ApiAddress, Forge, ForgeKind, Plain};
+use windlass_outbound::Guard;
 use windlass_secrets::{ACCOUNT, Credentials};
 
 use super::Trouble;
@@ -48,6 +50,9 @@ impl Gitea {
         let path = self.credential_path.replace(ACCOUNT, account);
         let fields = credentials.read(account, &path).await?;
         let token = token_of(&path, &fields)?;
-        Ok(Forge::new(&self.address, token, self.ca_pem.as_deref())?)
+        // The operator named this host, so it may be on this machine.
+        let (host, port) = self.address.destination();
+        let guard = Guard::new(AddressRules::default().naming(host, Some(port)));
+        Ok(Forge::new(&self.address, token, self.ca_pem.as_deref(), &guard)?)
     }
 }

@@ -117,7 +117,7 @@ async fn send(
     let gone = |message: &str| Trouble::setting("forge", message, "nothing needs to be done");
     let settings = repository.forge.as_ref().ok_or_else(|| gone("the forge is told nothing any more"))?;
     let way = Way::of(repository, settings, server.config())?;
-    let forge = way.connect(repository, account, &server.config().credentials).await?;
+    let forge = way.connect(repository, account, server).await?;
     match report.kind {
         ReportKind::Status => {
             let status = read(&report.content).ok_or_else(|| gone("what was to be told cannot be read"))?;

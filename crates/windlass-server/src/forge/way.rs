@@ -3,12 +3,13 @@
 use windlass_api::types::{CheckInfo, CheckOutcome};
 use windlass_core::redacted::Redacted;
 use windlass_forge::api::{Access, ApiAddress, Forge, ForgeKind, HostRule, Plain, Project, place_of};
-use windlass_secrets::{Credentials, Fields};
+use windlass_secrets::Fields;
 use windlass_source::Insecure;
 use windlass_store::{ForgeSettings, Repository};
 
 use super::Trouble;
 use crate::config::Config;
+use crate::server::Server;
 
 /// How a repository's forge is reached, as far as the settings say.
 #[derive(Clone, Debug)]
@@ -70,11 +71,11 @@ impl Way {
         &self,
         repository: &Repository,
         account: &str,
-        credentials: &Credentials,
+        server: &Server,
     ) -> Result<Forge, Trouble> {
-        let fields = credentials.read(account, &self.credential_path).await?;
+        let fields = server.config().credentials.read(account, &self.credential_path).await?;
         let token = token_of(&self.credential_path, &fields)?;
-        Ok(Forge::new(&self.address, token, repository.ca_pem.as_deref())?)
+        Ok(Forge::new(&self.address, token, repository.ca_pem.as_deref(), server.forge_guard())?)
     }
 }
 
@@ -99,9 +100,9 @@ pub(crate) async fn examine(
     repository: &Repository,
     settings: &ForgeSettings,
     account: &str,
-    config: &Config,
+    server: &Server,
 ) -> CheckInfo {
-    let (outcome, message, help) = match try_out(repository, settings, account, config).await {
+    let (outcome, message, help) = match try_out(repository, settings, account, server).await {
         Ok(found) => (CheckOutcome::Passed, found, String::new()),
         Err(trouble) => (CheckOutcome::Failed, trouble.message, trouble.help),
     };
@@ -112,10 +113,10 @@ async fn try_out(
     repository: &Repository,
     settings: &ForgeSettings,
     account: &str,
-    config: &Config,
+    server: &Server,
 ) -> Result<String, Trouble> {
-    let way = Way::of(repository, settings, config)?;
-    let forge = way.connect(repository, account, &config.credentials).await?;
+    let way = Way::of(repository, settings, server.config())?;
+    let forge = way.connect(repository, account, server).await?;
     let reach = forge.test(&way.project).await?;
     match reach.access {
         Access::Write => Ok(format!("{} may write to {} on {}", reach.login, way.project, forge.kind())),

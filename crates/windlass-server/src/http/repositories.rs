@@ -7,7 +7,7 @@ use windlass_api::types::{
     CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo,
     RepositoryList, RepositoryTest,
 };
-use windlass_source::{CheckResult, test_remote};
+use windlass_source::{Check, CheckResult, test_remote};
 use windlass_store::{
     AccountWriting, ForgeSettings, ProposalFilter, Reading, Repository, RunError, Severity, Trigger,
 };
@@ -331,7 +331,7 @@ pub(crate) async fn examine_new(
     fields: RepositoryFields,
 ) -> Result<RepositoryTest, HttpError> {
     let repository = new_repository(&who.account_id, fields, server.config(), now())?;
-    examine(server, &repository, &who.account_name).await
+    examine(server, who, &repository).await
 }
 
 pub(super) async fn test(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
@@ -347,16 +347,16 @@ pub(crate) async fn examine_registered(
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
     drop(reading);
-    examine(server, &repository, &who.account_name).await
+    examine(server, who, &repository).await
 }
 
 /// Walks from the credential to fleet.yaml and tells what is wrong where.
 async fn examine(
     server: &Server,
+    who: &Identity,
     repository: &Repository,
-    account: &str,
 ) -> Result<RepositoryTest, HttpError> {
-    let config = server.config();
+    let (config, account) = (server.config(), &who.account_name);
     let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
     let plan = plan.with_credential(repository, account, &config.credentials).await;
     let mut checks = vec![credential_check(repository, plan.as_ref().err())];
@@ -365,20 +365,29 @@ async fn examine(
         let task =
             tokio::task::spawn_blocking(move || test_remote(&plan.options(&task_server), &plan.prefix));
         let found = task.await.unwrap_or_default();
-        checks.extend(found.into_iter().map(|check| {
-            let (outcome, message, help) = match check.result {
-                CheckResult::Passed(found) => (CheckOutcome::Passed, found, String::new()),
-                CheckResult::Failed { reason, help } => (CheckOutcome::Failed, reason, help),
-                CheckResult::NotReached => (CheckOutcome::NotReached, String::new(), String::new()),
-            };
-            CheckInfo { step: check.name.to_owned(), outcome, message, help }
-        }));
+        checks.extend(found.into_iter().map(|check| check_info(check, who, repository)));
     }
     if let Some(settings) = &repository.forge {
-        checks.push(forge::examine(repository, settings, account, config).await);
+        checks.push(forge::examine(repository, settings, account, server).await);
     }
     let ok_all = checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
     Ok(RepositoryTest { ok: ok_all, checks })
+}
+
+/// A step as answers show it. Why a host cannot be reached is in the log, and shown to admins alone.
+fn check_info(check: Check, who: &Identity, repository: &Repository) -> CheckInfo {
+    let (outcome, message, help) = match check.result {
+        CheckResult::Passed(found) => (CheckOutcome::Passed, found, String::new()),
+        CheckResult::NotReached => (CheckOutcome::NotReached, String::new(), String::new()),
+        CheckResult::Failed { reason, help, detail: None } => (CheckOutcome::Failed, reason, help),
+        CheckResult::Failed { reason, help, detail: Some(cause) } => {
+            tracing::info!(repository = repository.name, step = check.name, cause, "a test could not reach its host");
+            let may_know = who.permissions.contains(&Permission::GitopsAdmin);
+            let message = if may_know { format!("{reason}: {cause}") } else { reason };
+            (CheckOutcome::Failed, message, help)
+        }
+    };
+    CheckInfo { step: check.name.to_owned(), outcome, message, help }
 }
 
 fn credential_check(repository: &Repository, error: Option<&RunError>) -> CheckInfo {

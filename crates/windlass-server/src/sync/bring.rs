@@ -46,7 +46,12 @@ pub(crate) async fn bring(
         numbers::fetch(Outcome::of(&fetched), bytes, begun.elapsed());
         let fetched = fetched.map_err(|error| match server.is_stopping() {
             true => BringError::Interrupted,
-            false => BringError::Failed(run_error(error.code(), told(&error), error.help())),
+            false => {
+                if let Some(cause) = error.problem.detail() {
+                    tracing::info!(url = %plan.url, cause, "a git server could not be reached");
+                }
+                BringError::Failed(run_error(error.code(), told(&error), error.help()))
+            }
         })?;
         let commit = mirror.commit(&fetched.commit).map_err(|error| local(told(&error)))?;
         Ok(Brought { mirror, fetched, commit })

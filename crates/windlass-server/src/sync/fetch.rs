@@ -107,6 +107,7 @@ impl FetchPlan {
             credential: &self.credential,
             host_keys: self.host_keys.as_ref(),
             extra_ca_pem: self.ca_pem.as_deref(),
+            guard: server.guard(),
             since: self.since.as_ref(),
             limits: self.limits,
             interrupt: server.interrupt(),

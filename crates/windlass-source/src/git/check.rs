@@ -1,6 +1,6 @@
 //! Trying a remote before it is registered: which step of reaching a fleet works, and exactly which one does not.
 
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use windlass_core::manifest::FLEET_FILE;
@@ -25,6 +25,8 @@ pub enum CheckResult {
         reason: String,
         /// What to do about it.
         help: String,
+        /// The cause, where not everyone may read it: for the server's log and for admins.
+        detail: Option<String>,
     },
     /// An earlier step failed.
     NotReached,
@@ -43,19 +45,42 @@ pub struct Check {
 /// Walks the way from an address to a fleet and tells how far it leads. Steps that a scheme does not have are left out.
 /// Nothing is kept: the fetch goes into a temporary mirror.
 pub fn test_remote(options: &FetchOptions<'_>, prefix: &PathPrefix) -> Vec<Check> {
-    let mut walk = Walk { steps: steps(options.url), done: Vec::new() };
+    let mut walk = Walk { steps: steps(options.url), done: Vec::new(), connected: None };
     let outcome = reach(options, prefix, &mut walk);
-    if let Err((step, reason, help)) = outcome {
-        walk.fail(step, reason, help);
+    if let Err(failure) = outcome {
+        walk.fail(failure);
     }
     walk.finish()
 }
 
-type Failure = (&'static str, String, String);
+/// The step that failed, and how.
+struct Failure {
+    step: &'static str,
+    reason: String,
+    help: String,
+    detail: Option<String>,
+}
+
+impl Failure {
+    fn of(problem: &Problem) -> Failure {
+        Failure {
+            step: step_of(problem),
+            reason: problem.to_string(),
+            help: problem.help().to_owned(),
+            detail: problem.detail().map(str::to_owned),
+        }
+    }
+
+    fn at(step: &'static str, reason: String, help: impl Into<String>) -> Failure {
+        Failure { step, reason, help: help.into(), detail: None }
+    }
+}
 
 struct Walk {
     steps: Vec<&'static str>,
     done: Vec<Check>,
+    /// Where a connection was accepted. It is told only once somebody spoke TLS, ssh or git there.
+    connected: Option<SocketAddr>,
 }
 
 impl Walk {
@@ -68,13 +93,18 @@ impl Walk {
     /// What lies before a step that was reached must have worked.
     fn pass_before(&mut self, step: &'static str) {
         while let Some(next) = self.steps.get(self.done.len()).filter(|next| **next != step) {
-            self.done.push(Check { name: next, result: CheckResult::Passed(String::new()) });
+            let found = match (*next, self.connected) {
+                ("connect", Some(address)) => address.to_string(),
+                _ => String::new(),
+            };
+            self.done.push(Check { name: next, result: CheckResult::Passed(found) });
         }
     }
 
-    fn fail(&mut self, step: &'static str, reason: String, help: String) {
+    fn fail(&mut self, failure: Failure) {
+        let Failure { step, reason, help, detail } = failure;
         self.pass_before(step);
-        self.done.push(Check { name: step, result: CheckResult::Failed { reason, help } });
+        self.done.push(Check { name: step, result: CheckResult::Failed { reason, help, detail } });
     }
 
     fn finish(mut self) -> Vec<Check> {
@@ -99,12 +129,10 @@ fn steps(url: &RemoteUrl) -> Vec<&'static str> {
 /// The step at which a problem shows.
 fn step_of(problem: &Problem) -> &'static str {
     match problem {
-        Problem::Dns { .. } => "dns",
+        Problem::Dns { .. } | Problem::AddressRefused(_) => "dns",
         Problem::Connect { .. } => "connect",
         Problem::Tls { .. } => "tls",
-        Problem::HostKeyMismatch { .. } | Problem::HostKeyUnavailable { .. } | Problem::SshMissing => {
-            "host-key"
-        }
+        Problem::HostKeyMismatch { .. } | Problem::SshMissing => "host-key",
         Problem::Auth { .. } => "auth",
         Problem::RepositoryMissing | Problem::ObjectFormat | Problem::Protocol { .. } => "repository",
         Problem::BranchMissing { .. } | Problem::CommitMissing { .. } => "branch",
@@ -117,12 +145,11 @@ fn step_of(problem: &Problem) -> &'static str {
 }
 
 fn reach(options: &FetchOptions<'_>, prefix: &PathPrefix, walk: &mut Walk) -> Result<(), Failure> {
-    let told = |problem: &Problem| (step_of(problem), problem.to_string(), problem.help().to_owned());
-    let local = |error: &dyn std::error::Error| told(&Problem::Local { reason: error.to_string() });
-    knock(options.url, walk).map_err(|problem| told(&problem))?;
+    let local = |error: &dyn std::error::Error| Failure::of(&Problem::Local { reason: error.to_string() });
+    knock(options, walk).map_err(|problem| Failure::of(&problem))?;
     let directory = super::private::private_directory().map_err(|error| local(&error))?;
     let mirror = Mirror::open_or_create(&directory.path().join("mirror")).map_err(|error| local(&error))?;
-    let fetched = mirror.fetch(options).map_err(|error| told(&error.problem))?;
+    let fetched = mirror.fetch(options).map_err(|error| Failure::of(&error.problem))?;
     if let Some(keys) =
         fetched.new_host_keys.as_ref().or(options.host_keys).filter(|_| options.url.scheme() == Scheme::Ssh)
     {
@@ -135,8 +162,9 @@ fn reach(options: &FetchOptions<'_>, prefix: &PathPrefix, walk: &mut Walk) -> Re
     look_inside(&tree, prefix, walk)
 }
 
-/// Resolves and connects, so that these two are told apart from what comes after.
-fn knock(url: &RemoteUrl, walk: &mut Walk) -> Result<(), Problem> {
+/// Resolves, so that this is told apart from what comes after, and connects, so that a host that is down is told soon.
+fn knock(options: &FetchOptions<'_>, walk: &mut Walk) -> Result<(), Problem> {
+    let url = options.url;
     let is_proxied = url.scheme() == Scheme::Https
         && ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
             .iter()
@@ -144,25 +172,23 @@ fn knock(url: &RemoteUrl, walk: &mut Walk) -> Result<(), Problem> {
     if url.scheme() == Scheme::File || is_proxied {
         return Ok(());
     }
-    let found: Vec<_> =
-        (url.host(), url.effective_port()).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
-    let Some(first) = found.first() else { return Err(Problem::Dns { host: url.host().to_owned() }) };
-    walk.pass("dns", first.ip().to_string());
-    let mut last = None;
+    let found = options.guard.resolve(url.host(), url.effective_port())?;
+    walk.pass("dns", found.first().map(|first| first.ip().to_string()).unwrap_or_default());
+    let mut detail = String::new();
     for address in &found {
         match TcpStream::connect_timeout(address, CONNECT_WITHIN) {
             Ok(_) => {
-                walk.pass("connect", address.to_string());
+                walk.connected = Some(*address);
                 return Ok(());
             }
-            Err(error) => last = Some(error),
+            Err(error) => detail = error.to_string(),
         }
     }
-    Err(Problem::Connect { reason: last.map_or_else(String::new, |error| error.to_string()) })
+    Err(Problem::Connect { host: url.host().to_owned(), detail })
 }
 
 fn look_inside(tree: &super::GitTree, prefix: &PathPrefix, walk: &mut Walk) -> Result<(), Failure> {
-    let broken = |step, error: crate::ReadError| (step, error.source.to_string(), "try again".to_owned());
+    let broken = |step, error: crate::ReadError| Failure::at(step, error.source.to_string(), "try again");
     match tree.entry("").map_err(|error| broken("prefix", error))? {
         Some(EntryKind::Directory) if prefix.as_str().is_empty() => {
             walk.pass("prefix", "the repository's root");
@@ -173,19 +199,19 @@ fn look_inside(tree: &super::GitTree, prefix: &PathPrefix, walk: &mut Walk) -> R
                 None => format!("the branch has no directory `{prefix}`"),
                 Some(_) => format!("`{prefix}` is not a directory"),
             };
-            return Err(("prefix", reason, "check the path prefix of the repository".to_owned()));
+            return Err(Failure::at("prefix", reason, "check the path prefix of the repository"));
         }
     }
     match tree.entry(FLEET_FILE).map_err(|error| broken(FLEET_FILE, error))? {
         Some(EntryKind::File(bytes)) => walk.pass(FLEET_FILE, format!("{bytes} bytes")),
         Some(_) => {
             let reason = format!("{FLEET_FILE} is not a regular file");
-            return Err((FLEET_FILE, reason, "put the content itself into the repository".to_owned()));
+            return Err(Failure::at(FLEET_FILE, reason, "put the content itself into the repository"));
         }
         None => {
             let reason = format!("there is no {FLEET_FILE}");
             let help = format!("add a {FLEET_FILE}, or set the path prefix to the directory that has one");
-            return Err((FLEET_FILE, reason, help));
+            return Err(Failure::at(FLEET_FILE, reason, help));
         }
     }
     Ok(())

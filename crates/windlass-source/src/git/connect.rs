@@ -39,7 +39,7 @@ impl Line {
         match url.scheme() {
             Scheme::Https | Scheme::Http => Ok((Line::Web, open_web(options, bounds)?)),
             Scheme::Ssh => {
-                let login = Login::prepare(url, options.credential, options.host_keys, bounds)?;
+                let login = Login::prepare(options, bounds)?;
                 let command = login.upload_pack(url);
                 let (talk, transport) =
                     open_program(command, url, bounds).map_err(|error| start_problem(&error))?;
@@ -99,7 +99,7 @@ impl Line {
 
 fn open_web(options: &FetchOptions<'_>, bounds: &Arc<Bounds>) -> Result<Box<dyn Transport>, Problem> {
     let url = options.url;
-    let web = Web::new(url, options.extra_ca_pem, bounds)?;
+    let web = Web::new(options, bounds)?;
     let parsed = gix::url::parse(url.to_string().as_str())
         .map_err(|error| Problem::Local { reason: error.to_string() })?;
     let mut transport = http::Transport::new_http(web, parsed, Protocol::V2, false);

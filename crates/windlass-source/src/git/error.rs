@@ -6,6 +6,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use windlass_outbound::ResolveError;
+
 /// What a server says is hostile text; this much of it is enough to recognise a cause.
 const MAX_QUOTED_CHARS: usize = 300;
 
@@ -21,11 +23,17 @@ pub enum Problem {
         /// The host.
         host: String,
     },
-    /// Nobody answers at the address.
-    #[error("could not connect: {reason}")]
+    /// The host has an address that this server does not connect to.
+    #[error(transparent)]
+    AddressRefused(ResolveError),
+    /// Nobody who speaks TLS, ssh or git answers. Whether the port is closed, filtered, silent or somebody else's is not
+    /// told: else whoever may register a repository could look for open ports in the server's network.
+    #[error("could not reach {host}")]
     Connect {
-        /// What the operating system or ssh said.
-        reason: String,
+        /// The host.
+        host: String,
+        /// What the operating system, the TLS library or ssh said: for the log and for admins.
+        detail: String,
     },
     /// The server's certificate is not accepted, or there is no TLS.
     #[error("no trusted TLS connection: {reason}")]
@@ -46,12 +54,6 @@ pub enum Problem {
         pinned: String,
         /// Fingerprints the host offers now.
         offered: String,
-    },
-    /// No host key could be learned, so nobody can be trusted.
-    #[error("the ssh host key could not be learned: {reason}")]
-    HostKeyUnavailable {
-        /// Why not.
-        reason: String,
     },
     /// The repository has no such branch.
     #[error("the repository has no branch `{branch}`")]
@@ -111,11 +113,11 @@ impl Problem {
     pub fn code(&self) -> &'static str {
         match self {
             Problem::Dns { .. } => "dns",
+            Problem::AddressRefused(refusal) => refusal.code(),
             Problem::Connect { .. } => "connect",
             Problem::Tls { .. } => "tls",
             Problem::Auth { .. } => "auth",
             Problem::HostKeyMismatch { .. } => "host-key-mismatch",
-            Problem::HostKeyUnavailable { .. } => "host-key-unavailable",
             Problem::BranchMissing { .. } => "branch-missing",
             Problem::CommitMissing { .. } => "commit-missing",
             Problem::RepositoryMissing => "repository-missing",
@@ -136,8 +138,10 @@ impl Problem {
             Problem::Dns { .. } => {
                 "check the host in the repository URL, and that this server's DNS knows it"
             }
+            Problem::AddressRefused(refusal) => refusal.help(),
             Problem::Connect { .. } => {
-                "check host and port in the repository URL, and that a firewall lets this server through"
+                "check scheme, host and port in the repository URL, and that a firewall lets this server through; the \
+                 server's log has the cause"
             }
             Problem::Tls { .. } => {
                 "check that the certificate is valid for this host; add the CA of a private git server"
@@ -148,9 +152,6 @@ impl Problem {
             Problem::HostKeyMismatch { .. } => {
                 "ask the host's operator whether the key was replaced; if it was, forget the pinned key, otherwise \
                  somebody stands between"
-            }
-            Problem::HostKeyUnavailable { .. } => {
-                "check that an ssh server answers there, or store known_hosts beside the key"
             }
             Problem::BranchMissing { .. } => "check the branch's name, or push the branch",
             Problem::CommitMissing { .. } => {
@@ -173,6 +174,36 @@ impl Problem {
             Problem::SshMissing => "install the OpenSSH client beside the server, or use https",
             Problem::Protocol { .. } => "check that the repository URL leads to a git server",
             Problem::Local { .. } => "check the server's data directory and its permissions",
+        }
+    }
+}
+
+impl From<ResolveError> for Problem {
+    fn from(error: ResolveError) -> Problem {
+        match error {
+            ResolveError::NotFound { host } => Problem::Dns { host },
+            refused @ ResolveError::Refused { .. } => Problem::AddressRefused(refused),
+        }
+    }
+}
+
+impl Problem {
+    /// What is in the way in more words than everyone may read: for the server's log and for admins.
+    pub fn detail(&self) -> Option<&str> {
+        match self {
+            Problem::Connect { detail, .. } => Some(detail),
+            _ => None,
+        }
+    }
+
+    /// A host that never sent a byte is told like one that cannot be connected to.
+    pub(super) fn of_silence(self, host: &str, received: u64) -> Problem {
+        match self {
+            Problem::Timeout { after } if received == 0 => {
+                let detail = format!("it accepts connections and says nothing within {} s", after.as_secs());
+                Problem::Connect { host: host.to_owned(), detail }
+            }
+            other => other,
         }
     }
 }

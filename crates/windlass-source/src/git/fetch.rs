@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 use gix::protocol::transport::client::blocking_io::Transport;
 use gix::remote::fetch::{Shallow, Tags};
 use gix::remote::{Direction, ref_map};
+use windlass_outbound::Guard;
 
 use super::commit::CommitId;
 use super::connect::Line;
@@ -42,6 +43,8 @@ pub struct FetchOptions<'a> {
     pub host_keys: Option<&'a HostKeys>,
     /// Certificates in PEM that are trusted in addition to the system's.
     pub extra_ca_pem: Option<&'a str>,
+    /// Resolves the host, and refuses addresses that may not be connected to.
+    pub guard: &'a Guard,
     /// The commit of this remote and revision that was last made use of, to tell how the tip moved since.
     pub since: Option<&'a CommitId>,
     /// What it may cost.
@@ -191,8 +194,10 @@ impl Mirror {
             if let Some(problem) = bounds.why() {
                 return Err(problem);
             }
-            let (line, transport) =
-                Line::open(options, &bounds).map_err(|problem| bounds.why().unwrap_or(problem))?;
+            let (line, transport) = Line::open(options, &bounds).map_err(|problem| {
+                let problem = bounds.why().unwrap_or(problem);
+                problem.of_silence(options.url.host(), bounds.received())
+            })?;
             let learned = line.learned().cloned();
             match self.converse(transport, reach, known, options.revision, &bounds) {
                 Ok(Some(tip)) => {
@@ -205,7 +210,9 @@ impl Mirror {
                 }
                 Err(error) => {
                     let why = bounds.why().or_else(|| line.explain(options.url, &bounds));
-                    Err(of_answer(why.unwrap_or_else(|| of_gix(&error)), options.revision))
+                    let problem = why.unwrap_or_else(|| of_gix(&error));
+                    let problem = problem.of_silence(options.url.host(), bounds.received());
+                    Err(of_answer(problem, options.revision))
                 }
             }
         })

@@ -2,10 +2,10 @@
 //!
 //! Nothing of the user's or the machine's ssh configuration is used. The key lies in a private directory that goes away
 //! with the [`Login`], and a host is only spoken to if it shows a key that is pinned, or was learned right now because
-//! none was pinned yet.
+//! none was pinned yet. The host is resolved and checked here; `ssh` is told the address and never resolves the name.
 
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -15,10 +15,11 @@ use tempfile::TempDir;
 use windlass_core::redacted::Redacted;
 
 use super::error::{Problem, of_io, quoted};
+use super::fetch::FetchOptions;
 use super::limits::Bounds;
 use super::private::{private_directory, write_private};
 use super::process::{Talk, program};
-use crate::remote::{Credential, HostKeys, RemoteUrl};
+use crate::remote::{Credential, HostKeys, RemoteUrl, known_name};
 
 /// A host that does not answer within this is down.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -26,6 +27,9 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Everything `ssh` needs to log in once.
 pub(super) struct Login {
     directory: TempDir,
+    address: SocketAddr,
+    /// What known_hosts calls the host.
+    known_as: String,
     identity: Option<PathBuf>,
     trusted: Trusted,
 }
@@ -40,15 +44,18 @@ enum Trusted {
     Given,
 }
 
+/// A host as far as it is known before its key is used.
+struct Known {
+    trusted: Trusted,
+    address: SocketAddr,
+    known_as: String,
+}
+
 impl Login {
-    /// Writes down the key and the trusted host keys, asking the host for its keys if none is known.
-    pub(super) fn prepare(
-        url: &RemoteUrl,
-        credential: &Credential,
-        pinned: Option<&HostKeys>,
-        bounds: &Arc<Bounds>,
-    ) -> Result<Login, Problem> {
-        let (key, given) = match credential {
+    /// Resolves the host, and writes down the key and the trusted host keys, asking the host for its keys if none is known.
+    pub(super) fn prepare(options: &FetchOptions<'_>, bounds: &Arc<Bounds>) -> Result<Login, Problem> {
+        let url = options.url;
+        let (key, given) = match options.credential {
             Credential::None => (None, None),
             Credential::SshKey { key, known_hosts } => (Some(key), known_hosts.as_deref()),
             Credential::Basic { .. } => {
@@ -56,10 +63,11 @@ impl Login {
                 return Err(Problem::Auth { reason });
             }
         };
-        let trusted = match (pinned, given.filter(|lines| !lines.trim().is_empty())) {
+        let address = choose(url, &options.guard.resolve(url.host(), url.effective_port())?)?;
+        let trusted = match (options.host_keys, given.filter(|lines| !lines.trim().is_empty())) {
             (Some(keys), _) => Trusted::Pinned(keys.clone()),
             (None, Some(_)) => Trusted::Given,
-            (None, None) => Trusted::Learned(ask_host(url, bounds)?),
+            (None, None) => Trusted::Learned(ask_host(url, address, bounds)?),
         };
         let known_hosts = match &trusted {
             Trusted::Pinned(keys) | Trusted::Learned(keys) => {
@@ -67,10 +75,12 @@ impl Login {
             }
             Trusted::Given => given.unwrap_or_default().to_owned(),
         };
-        Login::write(key, &known_hosts, trusted).map_err(|error| of_io("writing the ssh key", &error))
+        let known_as = known_name(url.host(), url.effective_port());
+        Login::write(key, &known_hosts, Known { trusted, address, known_as })
+            .map_err(|error| of_io("writing the ssh key", &error))
     }
 
-    fn write(key: Option<&Redacted<String>>, known_hosts: &str, trusted: Trusted) -> io::Result<Login> {
+    fn write(key: Option<&Redacted<String>>, known_hosts: &str, known: Known) -> io::Result<Login> {
         let directory = private_directory()?;
         write_private(&directory.path().join("known_hosts"), known_hosts)?;
         let identity = match key {
@@ -82,7 +92,8 @@ impl Login {
                 Some(path)
             }
         };
-        Ok(Login { directory, identity, trusted })
+        let Known { trusted, address, known_as } = known;
+        Ok(Login { directory, address, known_as, identity, trusted })
     }
 
     /// Host keys that were learned for this login.
@@ -115,6 +126,9 @@ impl Login {
         .map(str::to_owned)
         .to_vec();
         options.push(format!("ConnectTimeout={}", CONNECT_WITHIN.as_secs()));
+        // The address that was checked, and not the name: it could lead elsewhere by now.
+        options.push(format!("HostName={}", self.address.ip()));
+        options.push(format!("HostKeyAlias={}", self.known_as));
         options.push(format!("UserKnownHostsFile={}", quote(&self.directory.path().join("known_hosts"))));
         let identity = self.identity.as_deref().map_or_else(|| "none".to_owned(), quote);
         options.push(format!("IdentityFile={identity}"));
@@ -173,7 +187,7 @@ impl Login {
             "kex_exchange_identification",
             "Network is unreachable",
         ]) {
-            Problem::Connect { reason: reason() }
+            Problem::Connect { host: url.host().to_owned(), detail: reason() }
         } else if says(&[
             "not appear to be a git repository",
             "not found",
@@ -192,7 +206,7 @@ impl Login {
             Trusted::Pinned(keys) | Trusted::Learned(keys) => keys.fingerprint(),
             Trusted::Given => "the credential's known_hosts".to_owned(),
         };
-        let offered = ask_host(url, bounds)
+        let offered = ask_host(url, self.address, bounds)
             .map_or_else(|_| "a key that could not be asked for again".to_owned(), |keys| keys.fingerprint());
         Problem::HostKeyMismatch { pinned, offered }
     }
@@ -215,12 +229,28 @@ fn last_words(said: &str) -> String {
     }
 }
 
+/// The address to connect to: the first that accepts a connection where there are several.
+fn choose(url: &RemoteUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, Problem> {
+    let unreached = |detail: String| Problem::Connect { host: url.host().to_owned(), detail };
+    if let [only] = addresses {
+        return Ok(*only);
+    }
+    let mut last = "it has no address".to_owned();
+    for address in addresses {
+        match TcpStream::connect_timeout(address, CONNECT_WITHIN) {
+            Ok(_) => return Ok(*address),
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(unreached(last))
+}
+
 /// Asks a host for its keys.
-fn ask_host(url: &RemoteUrl, bounds: &Arc<Bounds>) -> Result<HostKeys, Problem> {
+fn ask_host(url: &RemoteUrl, address: SocketAddr, bounds: &Arc<Bounds>) -> Result<HostKeys, Problem> {
     let mut command = program("ssh-keyscan");
     let patience = bounds.time_left().min(CONNECT_WITHIN).as_secs().max(1);
-    command.args(["-T", &patience.to_string(), "-p", &url.effective_port().to_string()]);
-    command.arg("--").arg(url.host());
+    command.args(["-T", &patience.to_string(), "-p", &address.port().to_string()]);
+    command.arg("--").arg(address.ip().to_string());
     let (printed, ended) = Talk::run(command, bounds).map_err(|error| start_problem(&error))?;
     if let Some(problem) = bounds.why() {
         return Err(problem);
@@ -230,23 +260,11 @@ fn ask_host(url: &RemoteUrl, bounds: &Arc<Bounds>) -> Result<HostKeys, Problem> 
         .filter(|line| HostKeys::parse(line).is_ok())
         .map(|line| format!("{line}\n"))
         .collect();
-    match HostKeys::parse(&keys) {
-        Ok(keys) => Ok(keys),
-        Err(_) => Err(silence(url, &ended.said)),
-    }
-}
-
-/// Why a host told no key.
-fn silence(url: &RemoteUrl, said: &str) -> Problem {
-    let Some(address) =
-        (url.host(), url.effective_port()).to_socket_addrs().ok().and_then(|mut found| found.next())
-    else {
-        return Problem::Dns { host: url.host().to_owned() };
-    };
-    match TcpStream::connect_timeout(&address, CONNECT_WITHIN) {
-        Err(error) => Problem::Connect { reason: error.to_string() },
-        Ok(_) => Problem::HostKeyUnavailable { reason: last_words(said) },
-    }
+    // A host that tells no key is no ssh server, or none that can be reached: all of them are told alike.
+    HostKeys::parse(&keys).map_err(|_| {
+        let detail = format!("no ssh host key could be learned: {}", last_words(&ended.said));
+        Problem::Connect { host: url.host().to_owned(), detail }
+    })
 }
 
 /// Why `ssh` did not start.
@@ -270,7 +288,9 @@ mod tests {
 
     fn login(key: &str) -> Login {
         let key = Redacted::new(key.to_owned());
-        Login::write(Some(&key), "h ssh-ed25519 AAAA\n", Trusted::Given).expect("a temporary directory")
+        let address = SocketAddr::from(([203, 0, 113, 7], 22));
+        let known = Known { trusted: Trusted::Given, address, known_as: "example.com".to_owned() };
+        Login::write(Some(&key), "h ssh-ed25519 AAAA\n", known).expect("a temporary directory")
     }
 
     #[test]
@@ -294,5 +314,7 @@ mod tests {
         assert_eq!(&words[end + 1..], ["example.com", "git-upload-pack 'it'\\''s/fleet.git'"]);
         assert!(words.contains(&"StrictHostKeyChecking=yes".to_owned()));
         assert!(!words.iter().any(|word| word.contains("StrictHostKeyChecking=no")));
+        assert!(words.contains(&"HostName=203.0.113.7".to_owned()), "ssh resolves no name");
+        assert!(words.contains(&"HostKeyAlias=example.com".to_owned()));
     }
 }

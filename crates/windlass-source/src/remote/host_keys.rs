@@ -62,9 +62,14 @@ impl HostKeys {
 
     /// The keys as lines of a known_hosts file for one host.
     pub(crate) fn known_hosts(&self, host: &str, port: u16) -> String {
-        let name = if port == 22 { host.to_owned() } else { format!("[{host}]:{port}") };
+        let name = known_name(host, port);
         self.0.iter().map(|line| format!("{name} {line}\n")).collect()
     }
+}
+
+/// What known_hosts calls a host.
+pub(crate) fn known_name(host: &str, port: u16) -> String {
+    if port == 22 { host.to_owned() } else { format!("[{host}]:{port}") }
 }
 
 impl fmt::Display for HostKeys {

@@ -11,6 +11,7 @@ mod url;
 
 pub use branch::{Branch, BranchError};
 pub use credential::Credential;
+pub(crate) use host_keys::known_name;
 pub use host_keys::{HostKeys, HostKeysError};
 pub use prefix::{PathPrefix, PathPrefixError};
 pub use url::{Insecure, RemoteUrl, RemoteUrlError, Scheme};

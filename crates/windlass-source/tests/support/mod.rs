@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
+use windlass_core::address_guard::AddressRules;
 use windlass_core::redacted::Redacted;
+use windlass_outbound::Guard;
 use windlass_source::{
     CommitId, Credential, FetchError, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, RemoteUrl,
     Revision,
@@ -22,6 +24,7 @@ pub struct Remote {
     pub host_keys: Option<HostKeys>,
     pub ca: Option<String>,
     pub limits: Limits,
+    pub guard: Guard,
 }
 
 impl Remote {
@@ -33,6 +36,7 @@ impl Remote {
             host_keys: None,
             ca: None,
             limits: Limits::default(),
+            guard: Guard::new(AddressRules::default().with_loopback()),
         }
     }
 
@@ -64,6 +68,7 @@ impl Remote {
             credential: &self.credential,
             host_keys: self.host_keys.as_ref(),
             extra_ca_pem: self.ca.as_deref(),
+            guard: &self.guard,
             since: None,
             limits: self.limits,
             interrupt: &NEVER,

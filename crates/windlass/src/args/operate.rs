@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::addresses::AddressOptions;
 use super::forge::ForgeOptions;
 use super::oidc::OidcOptions;
 use super::vault::VaultOptions;
@@ -61,6 +62,9 @@ pub(crate) struct ServeOptions {
     /// Also send notifications to this machine itself, and there without TLS. For tests and demonstrations.
     #[arg(long)]
     pub(crate) allow_insecure_notifications: bool,
+
+    #[command(flatten)]
+    pub(crate) addresses: AddressOptions,
 
     /// How many proposals one sync opens at most.
     #[arg(long, env = "POWERNODE_GITOPS_MAX_PROPOSALS_PER_TICK", value_name = "N", default_value_t = 25,

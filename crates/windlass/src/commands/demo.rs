@@ -9,6 +9,7 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{
     LoginBody, PasswordBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RunEnvelope, Session,
 };
+use windlass_core::address_guard::AllowedAddress;
 use windlass_core::redacted::Redacted;
 use windlass_server::{Config, Running};
 
@@ -39,6 +40,8 @@ pub(crate) fn run(options: &DemoOptions) -> Result<Exit, CommandError> {
         let mut config = Config::in_directory(root.join("data"));
         config.listen = options.listen;
         config.insecure_git = windlass_server::Insecure::Allowed;
+        // Whoever tries it out may have a git server on the same machine.
+        config.allowed_addresses = AllowedAddress::loopback().to_vec();
         config.first_account = ACCOUNT.to_owned();
         config.first_admin = EMAIL.to_owned();
         let running = windlass_server::start(config).await.map_err(|error| start_error(&error))?;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
+use windlass_core::address_guard::PrivateAddresses;
 use windlass_server::{Config, Credentials, FirstLogin, Gitea, Rhythm, Running, StartError};
 use windlass_store::Address;
 
@@ -84,6 +85,10 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     }
     if options.allow_insecure_notifications {
         config.insecure_notifications = windlass_server::Plain::OnThisMachine;
+    }
+    config.allowed_addresses.clone_from(&options.addresses.allow_address);
+    if options.addresses.deny_private_addresses {
+        config.private_addresses = PrivateAddresses::Refused;
     }
     config.credentials = credentials_of(options)?;
     config.forge_api_hosts.clone_from(&options.forge.forge_api_host);

@@ -11,6 +11,7 @@ use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_api::permission::{Permission, Role};
+use windlass_core::address_guard::AllowedAddress;
 use windlass_core::digest::Digest;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
@@ -98,6 +99,8 @@ pub(crate) fn config(directory: &std::path::Path) -> Config {
     let mut config = Config::in_directory(directory.join("data"));
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
     config.insecure_git = Insecure::Allowed;
+    // The tests' git servers and forges are on this machine.
+    config.allowed_addresses = AllowedAddress::loopback().to_vec();
     config.first_account = "acme".to_owned();
     config.max_proposals = 1_000;
     config

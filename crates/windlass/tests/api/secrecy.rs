@@ -63,7 +63,7 @@ impl Process {
         plant(at, "git/ssh/ssh_key", &private_key());
         let mut child = Command::new(env!("CARGO_BIN_EXE_windlass"))
             .args(["serve", "--listen", "127.0.0.1:0", "--allow-insecure-git", "--first-account", "acme"])
-            .args(["--log", "debug", "--log-format", "json"])
+            .args(["--log", "debug", "--log-format", "json", "--allow-address", "127.0.0.0/8"])
             .arg("--data-dir")
             .arg(at.join("data"))
             .arg("--credentials-dir")

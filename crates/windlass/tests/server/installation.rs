@@ -28,6 +28,14 @@ pub(crate) struct Installation {
     data: PathBuf,
     database: Option<String>,
     token: RefCell<Option<String>>,
+    guard: AddressGuard,
+}
+
+/// Whether accounts may have the server connect to this machine, where the tests' git servers and forges are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AddressGuard {
+    AllowsLoopback,
+    AsByDefault,
 }
 
 /// The login that the first start prints.
@@ -42,7 +50,13 @@ impl Installation {
     pub(crate) fn new() -> Installation {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().join("data");
-        Installation { directory, data, database: None, token: RefCell::default() }
+        let guard = AddressGuard::AllowsLoopback;
+        Installation { directory, data, database: None, token: RefCell::default(), guard }
+    }
+
+    /// One whose servers refuse this machine's addresses, as they do for users.
+    pub(crate) fn guarded() -> Installation {
+        Installation { guard: AddressGuard::AsByDefault, ..Installation::new() }
     }
 
     /// One whose data is in a directory that exists.
@@ -94,6 +108,9 @@ impl Installation {
     pub(crate) fn launch(&self, point: Option<&str>, options: &[&str]) -> Server {
         let mut command = self.command("serve");
         command.args(["--listen", "127.0.0.1:0", "--allow-insecure-git", "--first-account", ACCOUNT]);
+        if self.guard == AddressGuard::AllowsLoopback {
+            command.args(["--allow-address", "127.0.0.0/8"]);
+        }
         command.args(options);
         if let Some(point) = point {
             command.env("WINDLASS_CRASH_AT", point);

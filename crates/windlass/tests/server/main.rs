@@ -7,6 +7,7 @@ mod fleet;
 mod installation;
 mod receiver;
 
+mod addresses;
 mod backups;
 mod batches;
 mod crashes;

@@ -37,7 +37,7 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        Place::with(Installation::new())
+        Place::with(Installation::guarded())
     }
 
     fn with(installation: Installation) -> Place {
@@ -371,7 +371,7 @@ fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
     for (name, words) in [
         ("hook", "it redirects, which is not followed (status 302)"),
         ("lost", "there is no credential absent"),
-        ("cloud", "169.254.169.254 is a link-local address"),
+        ("cloud", "`169.254.169.254` has a cloud metadata address"),
         ("clear", "the address is not https"),
         ("thief", "the credential does not say where it may be used"),
     ] {
@@ -386,7 +386,7 @@ fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
     };
     let api = &server_without.api;
     let bad = api.send::<ProviderTest>(api.call(Operation::ProviderTest, &["hook"])).unwrap();
-    assert!(bad.message.contains("127.0.0.1 is this machine itself"), "{bad:?}");
+    assert!(bad.message.contains("`127.0.0.1` has a loopback address"), "{bad:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Talking to a remote over https: the requests gix wants, within bounds.
 //!
 //! Redirects are followed only within the same scheme, host and port, so that a credential never leaves the place it
-//! was given for. Nothing is decompressed, and no git configuration is looked at; a proxy may be named by the
+//! was given for, and every request goes through the guard. Nothing is decompressed, and no git configuration is looked at; a proxy may be named by the
 //! environment.
 
 mod exchange;
@@ -18,14 +18,15 @@ use gix::protocol::transport::client::blocking_io::http::{
     GetResponse, Http, PostBodyDataKind, PostResponse,
 };
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
-use reqwest::{Client, Method, Response, StatusCode, redirect};
+use reqwest::{Method, Response, StatusCode};
 use tokio::runtime::Runtime;
 use url::Url;
+use windlass_outbound::{ClientError, Http as HttpClient, HttpOptions, Proxies, TlsTrust, refusal_of};
 
 use self::exchange::{Body, Exchange, Head, Step, Upload};
 use super::error::{Problem, chain, quoted};
+use super::fetch::FetchOptions;
 use super::limits::Bounds;
-use crate::remote::RemoteUrl;
 
 /// A host that does not answer within this is down.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -40,40 +41,26 @@ pub(super) struct Web(Rc<Inside>);
 
 struct Inside {
     runtime: Runtime,
-    client: Client,
+    client: HttpClient,
     bounds: Arc<Bounds>,
     host: String,
     moved_to: RefCell<Option<String>>,
 }
 
 impl Web {
-    /// Prepares requests. `extra_ca_pem` is trusted in addition to the system's certificates.
-    pub(super) fn new(
-        url: &RemoteUrl,
-        extra_ca_pem: Option<&str>,
-        bounds: &Arc<Bounds>,
-    ) -> Result<Web, Problem> {
-        let local = |error: &dyn std::error::Error| Problem::Local { reason: error.to_string() };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| local(&error))?;
-        let mut builder = Client::builder()
-            .redirect(redirect::Policy::none())
-            .connect_timeout(CONNECT_WITHIN)
-            .referer(false)
-            .no_gzip()
-            .no_brotli()
-            .no_zstd()
-            .no_deflate();
-        if let Some(pem) = extra_ca_pem {
-            let unreadable =
-                |_| Problem::Tls { reason: "the additional CA is not a certificate in PEM".to_owned() };
-            for certificate in reqwest::Certificate::from_pem_bundle(pem.as_bytes()).map_err(unreadable)? {
-                builder = builder.add_root_certificate(certificate);
-            }
-        }
-        let client = builder.build().map_err(|error| Problem::Tls { reason: chain(&error) })?;
+    /// Prepares requests.
+    pub(super) fn new(options: &FetchOptions<'_>, bounds: &Arc<Bounds>) -> Result<Web, Problem> {
+        let (url, local) = (options.url, |error: io::Error| Problem::Local { reason: error.to_string() });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(local)?;
+        let settings = HttpOptions {
+            connect_within: CONNECT_WITHIN,
+            within: None,
+            trust: options.extra_ca_pem.map_or(TlsTrust::System, TlsTrust::SystemAnd),
+            proxies: Proxies::Environment,
+            port: Some(url.effective_port()),
+        };
+        let client = HttpClient::new(options.guard, settings)
+            .map_err(|error: ClientError| Problem::Tls { reason: error.to_string() })?;
         Ok(Web(Rc::new(Inside {
             runtime,
             client,
@@ -102,7 +89,10 @@ impl Web {
         match result {
             None => Err(io::Error::other("stopped")),
             Some(Ok(value)) => Ok(value),
-            Some(Err(error)) => Err(self.fail(of_reqwest(&error, &inside.host))),
+            Some(Err(error)) => {
+                let refusal = refusal_of(&error).map(Problem::from);
+                Err(self.fail(refusal.unwrap_or_else(|| of_reqwest(&error, &inside.host))))
+            }
         }
     }
 
@@ -113,8 +103,11 @@ impl Web {
     }
 
     fn send(&self, method: &Method, url: &str, headers: &HeaderMap, body: Vec<u8>) -> io::Result<Response> {
-        let request = self.0.client.request(method.clone(), url).headers(headers.clone()).body(body);
-        self.wait(request.send())
+        let unusable = |_| self.fail(Problem::Protocol { reason: "its address is no URL".to_owned() });
+        let url = Url::parse(url).map_err(unusable)?;
+        let request =
+            self.0.client.request(method.clone(), url).map_err(|refusal| self.fail(refusal.into()))?;
+        self.wait(request.headers(headers.clone()).body(body).send())
     }
 
     /// A request that may be sent elsewhere on the same server.
@@ -172,19 +165,16 @@ fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String
     Ok(target.into())
 }
 
-/// What an http failure means.
+/// What an http failure means. Only a certificate that was shown tells that somebody speaks TLS there.
 fn of_reqwest(error: &reqwest::Error, host: &str) -> Problem {
     let said = chain(error);
     let lower = said.to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     // The address is told elsewhere.
     let reason = said.split_once("): ").map_or(said.as_str(), |(_, rest)| rest).to_owned();
-    if says(&["dns error", "failed to lookup address", "name or service not known"]) {
-        Problem::Dns { host: host.to_owned() }
-    } else if says(&["certificate", "tls", "handshake", "corrupt message", "invalidcontenttype"]) {
+    if lower.contains("certificate") {
         Problem::Tls { reason }
-    } else if error.is_connect() || error.is_timeout() {
-        Problem::Connect { reason }
+    } else if error.is_connect() || error.is_timeout() || error.is_request() {
+        Problem::Connect { host: host.to_owned(), detail: reason }
     } else {
         Problem::Protocol { reason }
     }

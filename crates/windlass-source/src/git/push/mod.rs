@@ -241,10 +241,10 @@ fn explain(ended: &Ended, login: Option<&Login>, url: &RemoteUrl, bounds: &Arc<B
         Problem::Auth { reason }
     } else if says(&["Could not resolve host"]) {
         Problem::Dns { host: url.host().to_owned() }
-    } else if says(&["certificate", "SSL"]) {
+    } else if says(&["certificate"]) {
         Problem::Tls { reason }
-    } else if says(&["Failed to connect", "Connection refused", "Couldn't connect"]) {
-        Problem::Connect { reason }
+    } else if says(&["SSL", "Failed to connect", "Connection refused", "Couldn't connect", "timed out"]) {
+        Problem::Connect { host: url.host().to_owned(), detail: reason }
     } else if says(&["not found", "not appear to be a git repository"]) {
         Problem::RepositoryMissing
     } else {

@@ -1,5 +1,6 @@
 //! The git program that sends, and what only it may see.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -44,8 +45,12 @@ impl Room {
             settings.push(("http.extraHeader".to_owned(), header));
         }
         let login = match url.scheme() {
-            Scheme::Ssh => Some(Login::prepare(url, options.credential, options.host_keys, bounds)?),
-            Scheme::Https | Scheme::Http | Scheme::File => None,
+            Scheme::Ssh => Some(Login::prepare(options, bounds)?),
+            Scheme::Https | Scheme::Http => {
+                settings.push(("http.curloptResolve".to_owned(), Redacted::new(pinned(options)?)));
+                None
+            }
+            Scheme::File => None,
         };
         Ok(Room { settings, login, _directory: directory })
     }
@@ -64,6 +69,17 @@ impl Room {
         }
         command
     }
+}
+
+/// Tells curl the addresses that were checked, so that it does not resolve the name again: `host:port:address,…`.
+fn pinned(options: &FetchOptions<'_>) -> Result<String, Problem> {
+    let (host, port) = (options.url.host(), options.url.effective_port());
+    let written = |address: SocketAddr| match address.ip() {
+        IpAddr::V4(v4) => v4.to_string(),
+        IpAddr::V6(v6) => format!("[{v6}]"),
+    };
+    let addresses: Vec<String> = options.guard.resolve(host, port)?.into_iter().map(written).collect();
+    Ok(format!("{host}:{port}:{}", addresses.join(",")))
 }
 
 fn basic_header(username: &str, password: &Redacted<String>) -> String {

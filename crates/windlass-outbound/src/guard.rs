@@ -1,0 +1,201 @@
+//! Names → addresses that may be connected to.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+
+use windlass_core::address_guard::{AddressClass, AddressRules};
+
+/// Why a host is not connected to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    /// Its name has no address.
+    #[error("the host name `{host}` could not be resolved")]
+    NotFound {
+        /// Which host.
+        host: String,
+    },
+    /// One of its addresses may not be connected to.
+    #[error("`{host}` has {class}, which this server does not connect to")]
+    Refused {
+        /// Which host.
+        host: String,
+        /// What kind of address it has.
+        class: AddressClass,
+    },
+}
+
+impl ResolveError {
+    /// A stable word for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ResolveError::NotFound { .. } => "dns",
+            ResolveError::Refused { .. } => "address-refused",
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            ResolveError::NotFound { .. } => "check the host's name, and that this server's DNS knows it",
+            ResolveError::Refused { .. } => {
+                "use the address of a host in the network; an operator allows others with --allow-address HOST"
+            }
+        }
+    }
+}
+
+/// How names become addresses: the system's resolver, or in tests a function.
+pub type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
+
+/// Resolves names and refuses those with an address that the rules refuse.
+#[derive(Clone)]
+pub struct Guard {
+    rules: Arc<AddressRules>,
+    lookup: Lookup,
+}
+
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Guard").field(&self.rules).finish()
+    }
+}
+
+impl Guard {
+    /// A guard with the system's resolver.
+    pub fn new(rules: AddressRules) -> Guard {
+        Guard::with_lookup(rules, Arc::new(system_lookup))
+    }
+
+    /// A guard that resolves names in another way.
+    pub fn with_lookup(rules: AddressRules, lookup: Lookup) -> Guard {
+        Guard { rules: Arc::new(rules), lookup }
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &AddressRules {
+        &self.rules
+    }
+
+    /// The same resolver with other rules.
+    pub fn with_rules(&self, rules: AddressRules) -> Guard {
+        Guard::with_lookup(rules, Arc::clone(&self.lookup))
+    }
+
+    /// Every address of a host, none of which is refused. Blocks while the name is resolved.
+    pub fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
+        let found = self.addresses(host, Some(port))?;
+        Ok(found.into_iter().map(|address| SocketAddr::new(address, port)).collect())
+    }
+
+    /// The same on a thread that may block.
+    pub async fn resolve_async(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
+        let (guard, name) = (self.clone(), host.to_owned());
+        let resolved = tokio::task::spawn_blocking(move || guard.resolve(&name, port)).await;
+        resolved.unwrap_or_else(|_| Err(ResolveError::NotFound { host: host.to_owned() }))
+    }
+
+    /// Checks an address that was written down as one, which nobody resolves.
+    pub(crate) fn check(&self, host: &str, port: Option<u16>, address: IpAddr) -> Result<(), ResolveError> {
+        self.rules
+            .check(host, port, address)
+            .map_err(|class| ResolveError::Refused { host: host.to_owned(), class })
+    }
+
+    /// One refused address refuses the host: a name that has both kinds is made to get around the check.
+    pub(crate) fn addresses(&self, host: &str, port: Option<u16>) -> Result<Vec<IpAddr>, ResolveError> {
+        let not_found = || ResolveError::NotFound { host: host.to_owned() };
+        let found = (self.lookup)(host).map_err(|_| not_found())?;
+        if found.is_empty() {
+            return Err(not_found());
+        }
+        found.iter().try_for_each(|address| self.check(host, port, *address))?;
+        Ok(found)
+    }
+}
+
+fn system_lookup(host: &str) -> io::Result<Vec<IpAddr>> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![address]);
+    }
+    let mut found: Vec<IpAddr> = Vec::new();
+    for address in (host, 0).to_socket_addrs()? {
+        if !found.contains(&address.ip()) {
+            found.push(address.ip());
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use windlass_core::address_guard::{AllowedAddress, PrivateAddresses};
+
+    use super::*;
+
+    #[test]
+    fn numbers_that_the_system_takes_for_an_address_are_refused_like_the_address() {
+        let guard = Guard::new(AddressRules::default());
+        for host in [
+            "localhost",
+            "LOCALHOST",
+            "127.0.0.1",
+            "127.1",
+            "127.0.1",
+            "0x7f.1",
+            "0x7f000001",
+            "0177.0.0.1",
+            "017700000001",
+            "2130706433",
+            "0",
+            "0.0.0.0",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:7f00:1",
+            "0:0:0:0:0:0:0:1",
+            "169.254.169.254",
+            "2852039166",
+            "0xa9fea9fe",
+            "0251.0376.0251.0376",
+            "fd00:ec2::254",
+        ] {
+            let refused = guard.resolve(host, 443).unwrap_err();
+            assert_eq!(refused.code(), "address-refused", "{host}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_one_refused_address_is_refused() {
+        let lookup: Lookup =
+            Arc::new(|_| Ok(vec!["203.0.113.7".parse().unwrap(), "127.0.0.1".parse().unwrap()]));
+        let guard = Guard::with_lookup(AddressRules::default(), lookup);
+        assert_eq!(guard.resolve("both.example", 443).unwrap_err().code(), "address-refused");
+        let nothing: Lookup = Arc::new(|_| Ok(Vec::new()));
+        let guard = Guard::with_lookup(AddressRules::default(), nothing);
+        assert_eq!(guard.resolve("none.example", 443).unwrap_err().code(), "dns");
+    }
+
+    #[test]
+    fn a_name_that_leads_here_the_second_time_is_refused_the_second_time() {
+        let asked = AtomicUsize::new(0);
+        let lookup: Lookup = Arc::new(move |_| {
+            let is_first = asked.fetch_add(1, Ordering::SeqCst) == 0;
+            Ok(vec![if is_first { "203.0.113.7".parse().unwrap() } else { "127.0.0.1".parse().unwrap() }])
+        });
+        let guard = Guard::with_lookup(AddressRules::default(), lookup);
+        assert_eq!(guard.resolve("rebinding.example", 443).unwrap()[0].to_string(), "203.0.113.7:443");
+        assert_eq!(guard.resolve("rebinding.example", 443).unwrap_err().code(), "address-refused");
+    }
+
+    #[test]
+    fn what_the_operator_allows_is_resolved() {
+        let allowed = vec![AllowedAddress::parse("localhost:3000").unwrap()];
+        let guard = Guard::new(AddressRules::new(allowed, PrivateAddresses::Allowed));
+        assert!(!guard.resolve("localhost", 3000).unwrap().is_empty());
+        assert_eq!(guard.resolve("localhost", 3001).unwrap_err().code(), "address-refused");
+        assert_eq!(guard.resolve("127.0.0.1", 3000).unwrap_err().code(), "address-refused");
+    }
+}

@@ -1,0 +1,278 @@
+//! The HTTP client of everything that the server asks: one policy, and no address that the guard refuses.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::{Client, ClientBuilder, Method, RequestBuilder, redirect};
+use url::{Host, Url};
+
+use crate::guard::{Guard, ResolveError};
+
+/// Which authorities may vouch for a server.
+#[derive(Clone, Copy, Debug)]
+pub enum TlsTrust<'t> {
+    /// The system's.
+    System,
+    /// The system's, and these in PEM.
+    SystemAnd(&'t str),
+    /// Only these, in PEM.
+    Only(&'t str),
+}
+
+/// Whether a proxy that the environment names is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proxies {
+    /// Yes. The proxy resolves names then, and has to refuse addresses itself.
+    Environment,
+    /// No.
+    Never,
+}
+
+/// How a client behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct HttpOptions<'o> {
+    /// How long a server may take to accept a connection.
+    pub connect_within: Duration,
+    /// How long a whole request may take; none where the caller watches the time.
+    pub within: Option<Duration>,
+    /// Who may vouch for servers.
+    pub trust: TlsTrust<'o>,
+    /// Whether to go through a proxy.
+    pub proxies: Proxies,
+    /// The port of every request, if it is known; then exceptions for one port are exact also for names.
+    pub port: Option<u16>,
+}
+
+/// Why there is no client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// The additional authority cannot be read.
+    #[error("the certificate authority is not a certificate in PEM")]
+    Authority,
+    /// The TLS library refuses.
+    #[error("TLS cannot be set up: {reason}")]
+    Tls {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// An HTTP client that connects only where the guard lets it, and follows no redirect.
+#[derive(Clone, Debug)]
+pub struct Http {
+    client: Client,
+    guard: Guard,
+}
+
+impl Http {
+    /// A client under the guard's rules.
+    pub fn new(guard: &Guard, options: HttpOptions<'_>) -> Result<Http, ClientError> {
+        let mut builder = Client::builder()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
+            .no_deflate()
+            .connect_timeout(options.connect_within)
+            .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
+            .dns_resolver(GuardedNames {
+                guard: guard.clone(),
+                port: options.port,
+                proxies: proxy_hosts(options.proxies),
+            });
+        if let Some(within) = options.within {
+            builder = builder.timeout(within);
+        }
+        if options.proxies == Proxies::Never {
+            builder = builder.no_proxy();
+        }
+        let client = trusting(builder, options.trust)?
+            .build()
+            .map_err(|error| ClientError::Tls { reason: deepest(&error).to_string() })?;
+        Ok(Http { client, guard: guard.clone() })
+    }
+
+    /// A request. Names are checked when they are resolved; what is written as an address is never resolved, and so is
+    /// checked here.
+    pub fn request(&self, method: Method, url: Url) -> Result<RequestBuilder, ResolveError> {
+        let port = url.port_or_known_default();
+        match url.host() {
+            Some(Host::Ipv4(address)) => self.guard.check(&address.to_string(), port, address.into())?,
+            Some(Host::Ipv6(address)) => self.guard.check(&address.to_string(), port, address.into())?,
+            Some(Host::Domain(_)) => {}
+            None => return Err(ResolveError::NotFound { host: String::new() }),
+        }
+        Ok(self.client.request(method, url))
+    }
+
+    /// The client itself, for a library that makes its own requests to the one address that the operator named.
+    pub fn into_client(self) -> Client {
+        self.client
+    }
+}
+
+fn trusting(builder: ClientBuilder, trust: TlsTrust<'_>) -> Result<ClientBuilder, ClientError> {
+    let read = |pem: &str| match reqwest::Certificate::from_pem_bundle(pem.as_bytes()) {
+        Ok(found) if !found.is_empty() => Ok(found),
+        _ => Err(ClientError::Authority),
+    };
+    Ok(match trust {
+        TlsTrust::System => builder,
+        TlsTrust::SystemAnd(pem) => read(pem)?.into_iter().fold(builder, ClientBuilder::add_root_certificate),
+        TlsTrust::Only(pem) => builder.tls_certs_only(read(pem)?),
+    })
+}
+
+/// Resolves names for the client in the moment of connecting.
+struct GuardedNames {
+    guard: Guard,
+    port: Option<u16>,
+    /// Hosts of proxies, which the operator named.
+    proxies: Vec<String>,
+}
+
+impl Resolve for GuardedNames {
+    fn resolve(&self, name: Name) -> Resolving {
+        let host = name.as_str().to_owned();
+        let (guard, port) = match self.proxies.contains(&host.to_ascii_lowercase()) {
+            true => (self.guard.with_rules(self.guard.rules().naming(&host, None)), None),
+            false => (self.guard.clone(), self.port),
+        };
+        Box::pin(async move {
+            let found = tokio::task::spawn_blocking(move || guard.addresses(&host, port)).await??;
+            let addresses: Vec<SocketAddr> = found.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect();
+            Ok(Box::new(addresses.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// The hosts of the proxies that the environment names.
+fn proxy_hosts(proxies: Proxies) -> Vec<String> {
+    if proxies == Proxies::Never {
+        return Vec::new();
+    }
+    let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    let host_of = |text: String| {
+        let url = Url::parse(&text)
+            .ok()
+            .filter(Url::has_host)
+            .or_else(|| Url::parse(&format!("http://{text}")).ok());
+        url.and_then(|url| url.host_str().map(str::to_ascii_lowercase))
+    };
+    names.iter().filter_map(|name| std::env::var(name).ok()).filter_map(host_of).collect()
+}
+
+/// Why a request was not sent, if the guard refused its host or its name has no address.
+pub fn refusal_of(error: &reqwest::Error) -> Option<ResolveError> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(refusal) = error.downcast_ref::<ResolveError>() {
+            return Some(refusal.clone());
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// The innermost cause.
+fn deepest(error: &reqwest::Error) -> &dyn Error {
+    let mut cause: &dyn Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use windlass_core::address_guard::AddressRules;
+
+    use super::*;
+    use crate::guard::Lookup;
+
+    fn options() -> HttpOptions<'static> {
+        HttpOptions {
+            connect_within: Duration::from_secs(5),
+            within: Some(Duration::from_secs(5)),
+            trust: TlsTrust::System,
+            proxies: Proxies::Never,
+            port: None,
+        }
+    }
+
+    /// Someone who would answer if they were connected to; `was_connected` tells whether they were.
+    fn listener() -> (TcpListener, u16) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        (listener, port)
+    }
+
+    fn was_connected(listener: &TcpListener) -> bool {
+        listener.accept().is_ok()
+    }
+
+    #[tokio::test]
+    async fn no_spelling_of_this_machine_is_connected_to() {
+        let (listener, port) = listener();
+        let http = Http::new(&Guard::new(AddressRules::default()), options()).unwrap();
+        for host in [
+            "127.0.0.1",
+            "127.1",
+            "0x7f.1",
+            "2130706433",
+            "0177.0.0.1",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "0",
+            "localhost",
+            "localhost.",
+            "LOCALHOST",
+            "１２７.0.0.1",
+            "①27.0.0.1",
+        ] {
+            let url = Url::parse(&format!("http://{host}:{port}/")).unwrap();
+            let refusal = match http.request(Method::GET, url) {
+                Err(refusal) => refusal,
+                Ok(request) => refusal_of(&request.send().await.unwrap_err()).unwrap(),
+            };
+            assert_ne!(refusal.code(), "", "{host}: {refusal}");
+            assert!(!was_connected(&listener), "{host}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_leads_here_when_it_is_connected_to_is_refused() {
+        let (listener, port) = listener();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let lookup: Lookup = Arc::new(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Ok(vec!["127.0.0.1".parse().unwrap()])
+        });
+        let guard = Guard::with_lookup(AddressRules::default(), lookup);
+        let http = Http::new(&guard, options()).unwrap();
+        let url = Url::parse(&format!("http://rebinding.example:{port}/")).unwrap();
+        let error = http.request(Method::GET, url.clone()).unwrap().send().await.unwrap_err();
+        assert_eq!(refusal_of(&error).unwrap().code(), "address-refused");
+        assert!(!was_connected(&listener));
+        assert_eq!(asked.load(Ordering::SeqCst), 1, "a name is resolved once and checked then");
+
+        let named =
+            Http::new(&guard.with_rules(guard.rules().naming("rebinding.example", Some(port))), options());
+        let sent = tokio::time::timeout(
+            Duration::from_millis(500),
+            named.unwrap().request(Method::GET, url).unwrap().send(),
+        );
+        let _ = sent.await;
+        assert!(was_connected(&listener), "the operator named it");
+    }
+}

@@ -1,0 +1,27 @@
+//! Options of a server about the addresses it connects to for accounts.
+
+use clap::Args;
+use windlass_core::address_guard::AllowedAddress;
+
+/// Where repositories, forges and notification receivers may be.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Addresses")]
+pub(crate) struct AddressOptions {
+    /// Let accounts use this address, although it is a loopback, link-local or metadata address: HOST, HOST:PORT, an IP
+    /// address or a network such as 127.0.0.0/8. A host name does not cover metadata addresses. May be given several times.
+    #[arg(long, env = "WINDLASS_ALLOW_ADDRESSES", value_name = "ADDRESS", value_delimiter = ',',
+          value_parser = read_address)]
+    pub(crate) allow_address: Vec<AllowedAddress>,
+
+    /// Also refuse addresses in private networks, such as 10.0.0.0/8 and fd00::/8, unless --allow-address names them.
+    #[arg(long, env = "WINDLASS_DENY_PRIVATE_ADDRESSES")]
+    pub(crate) deny_private_addresses: bool,
+}
+
+fn read_address(text: &str) -> Result<AllowedAddress, String> {
+    AllowedAddress::parse(text).ok_or_else(|| {
+        format!(
+            "`{text}` is not an address: write git.example.com, git.example.com:8443, 127.0.0.1 or 10.0.0.0/8"
+        )
+    })
+}
