@@ -195,6 +195,11 @@ const LIST_DELIVERIES: &[(&str, &str)] = &[
 const EXPORT: &[(&str, &str)] = &[
     ("repository", "Only what this repository owns, by id or name."),
     ("form", "`list` (default) or `map`."),
+    (
+        "secrets",
+        "`mask` (default) writes (hidden) for values that look like secrets; `show` writes them, needs \
+         system.fleet.export_secrets and is on the record.",
+    ),
 ];
 
 use Access::{Needs, Public, Root, SignedIn};

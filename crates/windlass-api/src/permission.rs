@@ -30,6 +30,9 @@ pub enum Permission {
     /// Change resources directly.
     #[serde(rename = "system.fleet.write")]
     FleetWrite,
+    /// Export resources with the values that look like secrets, which are hidden everywhere else.
+    #[serde(rename = "system.fleet.export_secrets")]
+    FleetExportSecrets,
 }
 
 impl Permission {
@@ -42,6 +45,7 @@ impl Permission {
         Permission::GitopsAdmin,
         Permission::FleetRead,
         Permission::FleetWrite,
+        Permission::FleetExportSecrets,
     ];
 
     /// The spelling in the API.
@@ -54,6 +58,7 @@ impl Permission {
             Permission::GitopsAdmin => "system.gitops.admin",
             Permission::FleetRead => "system.fleet.read",
             Permission::FleetWrite => "system.fleet.write",
+            Permission::FleetExportSecrets => "system.fleet.export_secrets",
         }
     }
 

@@ -153,6 +153,8 @@ codes! {
         "A secret must not be in git. Keep it in Vault and refer to it by path. If it was ever pushed, rotate it.";
     SecretSuspected "secret-suspected" Warning:
         "The key's name suggests a secret. If it is one, keep it in Vault and refer to it by path; values like `vault:…` and `sops:…` are not reported.";
+    MaskedValue "masked-value" Error:
+        "The value is `(hidden)`, which exports and answers show instead of a secret. Write the value itself, or a reference to where it is kept.";
     VersionReused "version-reused" Warning:
         "The module's content changes while its version stays, so that the version no longer says what a machine has. Give it a new version.";
     OwnedElsewhere "owned-elsewhere" Error:

@@ -11,6 +11,22 @@ use crate::diagnostic::{Code, Finding};
 /// What is printed instead of a secret.
 pub const HIDDEN: &str = "(hidden)";
 
+/// Whether a text stands for a value that was not shown: [`HIDDEN`] itself, or a URL in which it stands for the secret part.
+pub fn is_mask(text: &str) -> bool {
+    text == HIDDEN
+        || text.match_indices(HIDDEN).any(|(start, mask)| {
+            let (before, after) = (&text[..start], &text[start + mask.len()..]);
+            (before.ends_with("://") && after.starts_with('@'))
+                || HOOKS.iter().any(|hook| before.ends_with(hook))
+        })
+}
+
+/// The report of a masked value in a file.
+pub fn mask_finding(span: Range<usize>) -> Finding {
+    Finding::new(Code::MaskedValue, span, format!("{HIDDEN} stands for a value that was not shown"))
+        .help("write the value itself, or a reference such as `vault:path#field`; `windlass export --show-secrets` tells it")
+}
+
 /// Whether a key of this name usually holds a secret: `db_password` does, `password_file` does not.
 pub fn looks_secret(key: &str) -> bool {
     let (before_last, last) = last_words(key);
@@ -384,6 +400,18 @@ mod tests {
         let hidden = "https://(hidden)@x.y https://discord.com/api/webhooks/(hidden) hooks.slack.com/";
         assert_eq!(without_secrets(two), hidden);
         assert_eq!(mask_line("url: https://hooks.slack.com/x/y"), "url: https://hooks.slack.com/***");
+    }
+
+    #[test]
+    fn what_stands_for_a_hidden_value_is_told_from_a_value() {
+        for text in
+            ["-----BEGIN PRIVATE KEY-----", "https://u:p@host/x", "see https://hooks.slack.com/services/T0"]
+        {
+            assert!(!is_mask(text) && is_mask(&without_secrets(text)), "{text}");
+        }
+        for text in ["", "hidden", "a (hidden) track", "https://x.y/(hidden)", "(hidden)@x"] {
+            assert!(!is_mask(text), "{text}");
+        }
     }
 
     #[test]

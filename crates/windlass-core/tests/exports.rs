@@ -4,7 +4,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use windlass_core::desired::Desired;
-use windlass_core::export::{Form, fleet_files, fleet_yaml};
+use windlass_core::export::{Form, HiddenValues, fleet_files, fleet_yaml};
 use windlass_core::manifest::{Context, Fleet, Memo, SourceFile};
 use windlass_core::resource::Spec;
 use windlass_core::yaml;
@@ -22,13 +22,13 @@ fn check(fleet: &Fleet) {
     assert!(!fleet.has_errors(), "{:#?}", fleet.diagnostics);
     let desired = &fleet.desired;
     for form in [Form::List, Form::Map] {
-        let export = fleet_yaml(&desired.account, resources(desired), form);
+        let export = fleet_yaml(&desired.account, resources(desired), form, HiddenValues::Shown);
         assert_eq!(export.left_out, []);
         let again = read(&[SourceFile::new("fleet.yaml", export.text.clone().into_bytes())]);
         assert!(!again.has_errors(), "{:#?}\n{}", again.diagnostics, export.text);
         assert_eq!(again.desired.digest(), desired.digest(), "{}", export.text);
         assert_eq!(yaml::format(&export.text).unwrap(), export.text, "laid out as fmt does");
-        let files = fleet_files(&desired.account, resources(desired), form).files;
+        let files = fleet_files(&desired.account, resources(desired), form, HiddenValues::Shown).files;
         assert_eq!((files[0].path.as_str(), &files[0].text), ("fleet.yaml", &export.text));
     }
 }
@@ -69,7 +69,7 @@ fn an_account_of_more_than_a_file_becomes_several() {
         ));
     }
     let fleet = read(&[SourceFile::new("fleet.yaml", text.into())]);
-    let exported = fleet_files("acme", resources(&fleet.desired), Form::List);
+    let exported = fleet_files("acme", resources(&fleet.desired), Form::List, HiddenValues::Shown);
     assert_eq!(exported.left_out, []);
     assert!(exported.files.len() > 2);
     assert!(exported.files.iter().all(|file| file.text.len() <= yaml::MAX_FILE_BYTES));

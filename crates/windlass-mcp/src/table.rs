@@ -131,7 +131,7 @@ fn fleet_rows() -> Vec<Tool> {
             "system_export_fleet_yaml",
             Effect::Looks,
             Operation::Export,
-            "Live state as a fleet.yaml.",
+            "Live state as a fleet.yaml. Values that look like secrets are masked as (hidden).",
         ),
         Tool::row::<resources::CreateNode>(
             "system_create_node",

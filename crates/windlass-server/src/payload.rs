@@ -8,7 +8,7 @@ use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff::hide_secrets;
 use windlass_core::resource::{Kind, ResourceKey};
-use windlass_core::secret::HIDDEN;
+use windlass_core::secret::{HIDDEN, is_mask};
 
 /// The keys beside the spec that say which resource is meant, in the order in which they make up its name.
 const fn name_keys(kind: Kind) -> &'static [&'static str] {
@@ -122,7 +122,7 @@ fn put_back(given: &mut Value, before: Option<&Value>, path: &str) -> Result<(),
                 .enumerate()
                 .try_for_each(|(index, item)| put_back(item, None, &format!("{path}[{index}]"))),
         },
-        Value::String(text) if is_hidden(text) => match before {
+        Value::String(text) if is_mask(text) => match before {
             Some(before) if text == HIDDEN || hide_secrets(before.clone()) == text.as_str() => {
                 *given = before.clone();
                 Ok(())
@@ -131,11 +131,6 @@ fn put_back(given: &mut Value, before: Option<&Value>, path: &str) -> Result<(),
         },
         _ => Ok(()),
     }
-}
-
-/// Whether a text is, or is a URL with, the word that stands for a secret.
-fn is_hidden(text: &str) -> bool {
-    text == HIDDEN || text.contains(&format!("://{HIDDEN}@"))
 }
 
 #[cfg(test)]

@@ -60,34 +60,40 @@ fn collect<'v>(before: &'v Value, after: &'v Value, path: &mut Vec<&'v str>, cha
 
 /// A value with everything under secret-looking keys replaced.
 pub fn hide_secrets(mut value: Value) -> Value {
-    hide(&mut value);
+    mask_secrets(&mut value);
     value
 }
 
-/// In place, because most values hold no secret.
-fn hide(value: &mut Value) {
+/// Replaces everything under secret-looking keys, and tells how many values that were. In place, because most values hold
+/// no secret.
+pub fn mask_secrets(value: &mut Value) -> usize {
     match value {
-        Value::Object(map) => map.iter_mut().for_each(|(key, value)| hide_entry(key, value)),
-        Value::Array(items) => items.iter_mut().for_each(hide),
+        Value::Object(map) => map.iter_mut().map(|(key, value)| mask_entry(key, value)).sum(),
+        Value::Array(items) => items.iter_mut().map(mask_secrets).sum(),
         Value::String(text) => {
             let shown = secret::without_secrets(text);
-            if shown != text.as_str() {
-                *text = shown.into_owned();
+            if shown == text.as_str() {
+                return 0;
             }
+            *text = shown.into_owned();
+            1
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 
-fn hide_entry(key: &str, value: &mut Value) {
+fn mask_entry(key: &str, value: &mut Value) -> usize {
     let is_literal = match value {
         Value::Null | Value::Bool(_) => false,
         Value::String(text) => secret::is_literal(text),
         _ => true,
     };
     match is_literal && secret::looks_secret(key) {
-        true => *value = Value::String(secret::HIDDEN.to_owned()),
-        false => hide(value),
+        true => {
+            *value = Value::String(secret::HIDDEN.to_owned());
+            1
+        }
+        false => mask_secrets(value),
     }
 }
 

@@ -9,4 +9,4 @@ mod fields;
 
 pub use compare::{Action, Cause, Change, Comparison, compare};
 pub use document::{document, short_document};
-pub use fields::{FieldChange, hide_secrets};
+pub use fields::{FieldChange, hide_secrets, mask_secrets};

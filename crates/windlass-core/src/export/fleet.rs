@@ -1,10 +1,12 @@
 //! Resources → sections with the text of each entry.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::node::Node;
 use super::write::{self, STEP};
-use super::{Form, LeftOut, WhyLeftOut};
+use super::{Form, HiddenValues, LeftOut, WhyLeftOut};
+use crate::diff::mask_secrets;
 use crate::resource::{Home, Kind, ResourceKey, Spec, member_name};
 use crate::shape::{Defaults, Description};
 use crate::yaml::MAX_DEPTH;
@@ -13,6 +15,8 @@ use crate::yaml::MAX_DEPTH;
 pub(super) struct Fleet {
     pub(super) sections: Vec<Section>,
     pub(super) left_out: Vec<LeftOut>,
+    /// How many values are masked.
+    pub(super) masked: usize,
 }
 
 /// One section.
@@ -34,20 +38,25 @@ type ByNetwork<'r> = BTreeMap<&'r str, Vec<(&'r str, &'r Spec)>>;
 
 impl Fleet {
     /// Sorts resources into sections.
-    pub(super) fn of<'r>(resources: impl IntoIterator<Item = (&'r str, &'r Spec)>, form: Form) -> Fleet {
+    pub(super) fn of<'r>(
+        resources: impl IntoIterator<Item = (&'r str, &'r Spec)>,
+        form: Form,
+        values: HiddenValues,
+    ) -> Fleet {
         let mut kinds = ByKind::new();
         for (name, spec) in resources {
             kinds.entry(spec.kind()).or_default().insert(name, spec);
         }
-        let mut fleet = Fleet { sections: Vec::new(), left_out: homeless(&kinds) };
-        let members = Members::of(&kinds);
+        let mut fleet = Fleet { sections: Vec::new(), left_out: homeless(&kinds), masked: 0 };
+        let masking = Masking { values, masked: Cell::new(0) };
+        let members = Members::of(&kinds, &masking);
         for (kind, specs) in kinds.iter().filter(|(kind, _)| Home::of(**kind).member.is_none()) {
             let path = Home::of(*kind).section;
             let description = Description::Record(kind.description());
             let mut section = Section { path, entries: Vec::new() };
             for (name, spec) in specs {
                 let mut declares = vec![ResourceKey::new(*kind, *name)];
-                let mut fields = fields(spec, &description);
+                let mut fields = masking.fields(spec, &description);
                 if *kind == Kind::Network {
                     members.put_into(name, form, &mut fields, &mut declares);
                 }
@@ -62,6 +71,7 @@ impl Fleet {
             }
             fleet.sections.push(section);
         }
+        fleet.masked = masking.masked.get();
         fleet
     }
 
@@ -109,13 +119,14 @@ pub(super) fn head(account: &str, include: &[&str]) -> String {
 }
 
 /// What stands inside networks, by network.
-struct Members<'r> {
+struct Members<'r, 'm> {
+    masking: &'m Masking,
     /// In the order of the file: the key in the network, and what stands under it.
     kinds: [(&'static str, Kind, ByNetwork<'r>); 2],
 }
 
-impl<'r> Members<'r> {
-    fn of(kinds: &ByKind<'r>) -> Members<'r> {
+impl<'r, 'm> Members<'r, 'm> {
+    fn of(kinds: &ByKind<'r>, masking: &'m Masking) -> Members<'r, 'm> {
         let by_network = |kind: Kind| {
             let mut networks = ByNetwork::new();
             for (name, spec) in kinds.get(&kind).into_iter().flatten() {
@@ -124,7 +135,7 @@ impl<'r> Members<'r> {
             networks
         };
         let member = |kind| (Home::of(kind).member.unwrap_or_default(), kind, by_network(kind));
-        Members { kinds: [member(Kind::Peer), member(Kind::VirtualIp)] }
+        Members { masking, kinds: [member(Kind::Peer), member(Kind::VirtualIp)] }
     }
 
     fn put_into(
@@ -139,7 +150,8 @@ impl<'r> Members<'r> {
             let description = Description::Record(kind.description());
             let entries = members.iter().map(|(name, spec)| {
                 declares.push(ResourceKey::new(*kind, *name));
-                Named { kind: *kind, name: member_name(name).1, fields: self::fields(spec, &description) }
+                let fields = self.masking.fields(spec, &description);
+                Named { kind: *kind, name: member_name(name).1, fields }
             });
             fields.push(((*key).to_owned(), section(entries, form)));
         }
@@ -180,11 +192,24 @@ fn section<'r>(entries: impl Iterator<Item = Named<'r>>, form: Form) -> Node {
     }
 }
 
-fn fields(spec: &Spec, description: &Description) -> Vec<(String, Node)> {
-    let Node::Map(fields) = Node::of(spec.to_json(Defaults::Omit), description) else {
-        unreachable!("a spec is a record");
-    };
-    fields
+/// Hides what is to be hidden, and counts it.
+struct Masking {
+    values: HiddenValues,
+    masked: Cell<usize>,
+}
+
+impl Masking {
+    /// The fields of a spec.
+    fn fields(&self, spec: &Spec, description: &Description) -> Vec<(String, Node)> {
+        let mut json = spec.to_json(Defaults::Omit);
+        if self.values == HiddenValues::Masked {
+            self.masked.set(self.masked.get() + mask_secrets(&mut json));
+        }
+        let Node::Map(fields) = Node::of(json, description) else {
+            unreachable!("a spec is a record");
+        };
+        fields
+    }
 }
 
 /// Peers and virtual IPs whose network is not there: fleet.yaml declares them inside it.

@@ -26,6 +26,15 @@ pub enum Form {
     Map,
 }
 
+/// What becomes of values that look like secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HiddenValues {
+    /// They are written like all others.
+    Shown,
+    /// They are masked and counted. Such files are refused where fleets are read.
+    Masked,
+}
+
 /// A fleet as one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
@@ -33,6 +42,8 @@ pub struct Export {
     pub text: String,
     /// What could not be said in it.
     pub left_out: Vec<LeftOut>,
+    /// How many values are masked.
+    pub masked: usize,
 }
 
 /// A fleet as files, none larger than a file may be.
@@ -42,6 +53,8 @@ pub struct ExportedFiles {
     pub files: Vec<ExportedFile>,
     /// What could not be said in them.
     pub left_out: Vec<LeftOut>,
+    /// How many values are masked.
+    pub masked: usize,
 }
 
 /// One file of a fleet.
@@ -89,9 +102,10 @@ pub fn fleet_yaml<'r>(
     account: &str,
     resources: impl IntoIterator<Item = (&'r str, &'r Spec)>,
     form: Form,
+    values: HiddenValues,
 ) -> Export {
-    let fleet = fleet::Fleet::of(resources, form);
-    Export { text: fleet.text(account), left_out: fleet.left_out }
+    let fleet = fleet::Fleet::of(resources, form, values);
+    Export { text: fleet.text(account), left_out: fleet.left_out, masked: fleet.masked }
 }
 
 /// The fleet that declares these resources, as files: fleet.yaml alone, or with `fleet.d/*.yaml` where one file would
@@ -100,6 +114,7 @@ pub fn fleet_files<'r>(
     account: &str,
     resources: impl IntoIterator<Item = (&'r str, &'r Spec)>,
     form: Form,
+    values: HiddenValues,
 ) -> ExportedFiles {
-    split::split(account, fleet::Fleet::of(resources, form), MAX_FILE_BYTES)
+    split::split(account, fleet::Fleet::of(resources, form, values), MAX_FILE_BYTES)
 }

@@ -13,7 +13,7 @@ pub(super) fn split(account: &str, mut fleet: Fleet, limit: usize) -> ExportedFi
     let text = fleet.text(account);
     if text.len() <= limit {
         let files = vec![ExportedFile { path: FLEET_FILE.to_owned(), text }];
-        return ExportedFiles { files, left_out: fleet.left_out };
+        return ExportedFiles { files, left_out: fleet.left_out, masked: fleet.masked };
     }
     let mut files = vec![ExportedFile { path: FLEET_FILE.to_owned(), text: head(account, &[INCLUDE]) }];
     for section in &fleet.sections {
@@ -25,7 +25,7 @@ pub(super) fn split(account: &str, mut fleet: Fleet, limit: usize) -> ExportedFi
             ExportedFile { path: format!("{DIRECTORY}/{name}{number}.yaml"), text }
         }));
     }
-    ExportedFiles { files, left_out: fleet.left_out }
+    ExportedFiles { files, left_out: fleet.left_out, masked: fleet.masked }
 }
 
 /// An entry cannot be continued in another file, so one that fills more than a file cannot be declared.

@@ -69,7 +69,7 @@ fn with_setting(key: &str, value: serde_json::Value) -> Resources {
 
 fn check(resources: &Resources) {
     for form in [Form::List, Form::Map] {
-        let export = fleet_yaml("acme", items(resources), form);
+        let export = fleet_yaml("acme", items(resources), form, HiddenValues::Shown);
         assert_eq!(export.left_out, []);
         assert_eq!(&read_back(&one_file(&export.text)), resources, "{}", export.text);
         assert_eq!(yaml::format(&export.text).as_ref(), Ok(&export.text), "the layout is that of fmt");
@@ -125,8 +125,8 @@ clusters:
     labels:
       env: \"1.0\"
 ";
-    assert_eq!(fleet_yaml("acme", items(&resources), Form::List).text, list);
-    let map = fleet_yaml("acme", items(&resources), Form::Map).text;
+    assert_eq!(fleet_yaml("acme", items(&resources), Form::List, HiddenValues::Shown).text, list);
+    let map = fleet_yaml("acme", items(&resources), Form::Map, HiddenValues::Shown).text;
     assert!(map.contains("      peers:\n        n1:\n          publicly_reachable: true\n"), "{map}");
     assert!(map.contains("clusters:\n  \"yes\":\n"), "{map}");
 }
@@ -154,7 +154,7 @@ fn a_key_too_long_for_one_line_survives() {
     let mut resources = with_setting("a", serde_json::json!(1));
     let text = format!("template: t\nconfig:\n  ? {}\n  : {{a: [1]}}\n", "k".repeat(5000));
     resources.insert((Kind::Node, "n1".to_owned()), read_spec(Kind::Node, &text));
-    let text = fleet_yaml("acme", items(&resources), Form::Map).text;
+    let text = fleet_yaml("acme", items(&resources), Form::Map, HiddenValues::Shown).text;
     assert_eq!(read_back(&one_file(&text)), resources);
 }
 
@@ -173,7 +173,7 @@ fn what_has_no_network_or_is_too_deep_is_left_out_and_named() {
         let module = serde_json::json!({ "config": { "a": value } });
         resources.insert(key(Kind::Module, name), spec(Kind::Module, &module));
     }
-    let export = fleet_yaml("acme", items(&resources), Form::List);
+    let export = fleet_yaml("acme", items(&resources), Form::List, HiddenValues::Shown);
     let left_out: Vec<String> = export.left_out.iter().map(ToString::to_string).collect();
     assert_eq!(
         left_out,
@@ -197,12 +197,12 @@ fn a_large_fleet_becomes_files_and_each_keeps_the_limit() {
         resources.insert((Kind::Cluster, format!("c-{number:03}")), spec(Kind::Cluster, &cluster));
     }
     for limit in [400, 4000, 12_000, 60_000] {
-        let exported = split("acme", Fleet::of(items(&resources), Form::Map), limit);
+        let exported = split("acme", Fleet::of(items(&resources), Form::Map, HiddenValues::Shown), limit);
         assert!(exported.files.iter().all(|file| file.text.len() <= limit), "{limit}");
         assert_eq!(read_back(&exported.files), resources, "{limit}");
         assert_eq!(exported.files.len() == 1, limit == 60_000);
     }
-    let exported = split("acme", Fleet::of(items(&resources), Form::Map), 12_000);
+    let exported = split("acme", Fleet::of(items(&resources), Form::Map, HiddenValues::Shown), 12_000);
     let paths: Vec<&str> = exported.files.iter().map(|file| file.path.as_str()).collect();
     let expected = [
         "fleet.yaml",
@@ -218,7 +218,7 @@ fn a_large_fleet_becomes_files_and_each_keeps_the_limit() {
         exported.files[0].text
     );
 
-    let exported = split("acme", Fleet::of(items(&resources), Form::Map), 150);
+    let exported = split("acme", Fleet::of(items(&resources), Form::Map, HiddenValues::Shown), 150);
     let sizes = exported.left_out.iter().filter(|left_out| left_out.why == WhyLeftOut::TooLarge).count();
     assert!(sizes > 0 && exported.files.iter().all(|file| file.text.len() <= 150));
     assert_eq!(read_back(&exported.files).len() + sizes, resources.len());

@@ -10,8 +10,9 @@ use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
 use crate::digest::Digest;
 use crate::resource::{Home, Kind, ResourceKey, Spec};
+use crate::secret::{HIDDEN, is_mask, mask_finding};
 use crate::shape::{Decoder, Segment, Settings, Shape as _};
-use crate::yaml::{self, NodeRef};
+use crate::yaml::{self, Content, NodeRef};
 
 /// A file as it was found.
 #[derive(Clone, Debug)]
@@ -132,10 +133,40 @@ fn encoding_problem(path: &str, readable: &str, byte: u8) -> Diagnostic {
     LineIndex::new(readable).place(path, finding)
 }
 
+/// More masked values than this are one mistake.
+const MAX_MASKS: usize = 100;
+
+/// Reports values that stand for others: a masked export must not be applied as it is.
+fn find_masks(root: NodeRef<'_>, findings: &mut Vec<Finding>) {
+    let mut left = vec![(root, String::new())];
+    let mut found = 0;
+    while let Some((node, path)) = left.pop() {
+        match node.content() {
+            Content::Scalar(_) if found == MAX_MASKS => return,
+            Content::Scalar(_) if node.scalar_text().is_some_and(is_mask) => {
+                found += 1;
+                findings.push(mask_finding(node.span()).at(path));
+            }
+            Content::Scalar(_) => {}
+            Content::Sequence(items) => {
+                left.extend(items.enumerate().map(|(index, item)| (item, format!("{path}[{index}]"))));
+            }
+            Content::Mapping(entries) => left.extend(entries.map(|(key, value)| {
+                let key = key.scalar_text().unwrap_or_default();
+                (value, if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") })
+            })),
+        }
+    }
+}
+
 fn read_text(text: &str, role: Role, manifest: &mut FileManifest) -> Vec<Finding> {
     let (tree, mut findings) = yaml::parse(text);
     let Some(tree) = tree else { return findings };
     manifest.is_read = true;
+    // Few files have it anywhere, so that most are not walked.
+    if text.contains(HIDDEN) {
+        find_masks(tree.root(), &mut findings);
+    }
     let mut decoder = Decoder::default();
     let root = tree.root();
     if let Some(file) = FleetFile::decode(root, &mut decoder) {

@@ -8,6 +8,7 @@ mod credentials;
 pub(crate) mod drift;
 pub(crate) mod error;
 pub(crate) mod events;
+mod export;
 pub(crate) mod forge;
 mod forge_fields;
 pub(crate) mod guard;

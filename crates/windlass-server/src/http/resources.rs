@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::response::IntoResponse as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use windlass_api::noun::Noun;
 use windlass_api::types::{OwnerInfo, ResourceInfo, ResourceList};
 use windlass_core::allocate::{Allocation, allocate};
 use windlass_core::diff::{Action, Cause, Change, hide_secrets};
-use windlass_core::export::{Form, fleet_files};
 use windlass_core::live::{Live, LiveResource};
 use windlass_core::proposal::{Existing as _, blockers};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
@@ -36,12 +33,6 @@ pub(super) struct ListQuery {
     q: Option<String>,
     kind: Option<String>,
     repository: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct ExportQuery {
-    repository: Option<String>,
-    form: Option<String>,
 }
 
 /// How much of a resource a request replaces.
@@ -485,45 +476,4 @@ pub(super) async fn remove(
     server.commit(writing).await?;
     changed(&server);
     done()
-}
-
-pub(super) async fn export(
-    State(server): State<Server>,
-    who: Identity,
-    Query(query): Query<ExportQuery>,
-) -> Answer {
-    let form = match query.form.as_deref() {
-        None | Some("list") => Form::List,
-        Some("map") => Form::Map,
-        Some(_) => return Err(HttpError::bad_request("form is list or map", "")),
-    };
-    let mut reading = server.store().read().await?;
-    let owner = match &query.repository {
-        Some(repository) => {
-            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
-        }
-        None => None,
-    };
-    let resources = reading.resources_all(&who.account_id, owner.as_deref()).await?;
-    let exported = fleet_files(
-        &who.account_name,
-        resources.iter().map(|resource| (resource.key.name.as_str(), resource.spec.as_ref())),
-        form,
-    );
-    if !exported.left_out.is_empty() {
-        let left: Vec<String> = exported.left_out.iter().map(ToString::to_string).collect();
-        tracing::warn!(left = left.join("; "), "an export left something out");
-    }
-    if let [only] = exported.files.as_slice() {
-        let text = left_out_comment(&exported.left_out) + &only.text;
-        return Ok((StatusCode::OK, [("content-type", "application/yaml")], text).into_response());
-    }
-    let files: Map<String, Value> =
-        exported.files.into_iter().map(|file| (file.path, Value::String(file.text))).collect();
-    let left: Vec<String> = exported.left_out.iter().map(ToString::to_string).collect();
-    ok(&json!({"files": files, "left_out": left}))
-}
-
-fn left_out_comment(left_out: &[windlass_core::export::LeftOut]) -> String {
-    left_out.iter().map(|left| format!("# left out: {left}\n")).collect()
 }

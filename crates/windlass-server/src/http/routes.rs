@@ -9,8 +9,8 @@ use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
-    accounts, audit, auth, credentials, drift, events, forge, guard, health, idempotency, notifications,
-    policy, previews, proposals, repositories, resources, runs, tokens, users, webhooks,
+    accounts, audit, auth, credentials, drift, events, export, forge, guard, health, idempotency,
+    notifications, policy, previews, proposals, repositories, resources, runs, tokens, users, webhooks,
 };
 use crate::mcp;
 use crate::server::Server;
@@ -105,7 +105,7 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::ProposalEdit => post(proposals::edit),
         Operation::ProposalApply => post(proposals::apply),
         Operation::ResourceList => get(resources::list_all),
-        Operation::Export => get(resources::export),
+        Operation::Export => get(export::export),
         Operation::EventList => get(events::list),
         Operation::EventStream => get(events::stream),
         Operation::ProviderTest => post(notifications::test),

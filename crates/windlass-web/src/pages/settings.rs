@@ -186,6 +186,7 @@ fn meaning(permission: Permission) -> &'static str {
         Permission::GitopsAdmin => "change the policy, people and everyone’s tokens",
         Permission::FleetRead => "see resources",
         Permission::FleetWrite => "change resources directly, around git",
+        Permission::FleetExportSecrets => "export hidden values, each time on the record",
     }
 }
 

@@ -92,6 +92,11 @@ pub(crate) struct ExportOptions {
     /// Replace a file that is there.
     #[arg(long)]
     pub(crate) overwrite: bool,
+
+    /// Write the values that look like secrets instead of masking them. Needs system.fleet.export_secrets, and is on the
+    /// record.
+    #[arg(long)]
+    pub(crate) show_secrets: bool,
 }
 
 /// How sections of a fleet.yaml are written.

@@ -20,11 +20,15 @@ struct Files {
     files: BTreeMap<String, String>,
     #[serde(default)]
     left_out: Vec<String>,
+    /// How many values are masked.
+    #[serde(default)]
+    masked: usize,
 }
 
 pub(super) fn run(options: &ExportOptions, remote: &Remote) -> Result<Exit, CommandError> {
     let existing = if options.overwrite { Existing::Replace } else { Existing::Keep };
     let call = remote.call(Operation::Export, &[]).query("form", options.form.word());
+    let call = call.query_if("secrets", options.show_secrets.then_some("show"));
     let text = remote.text(call.query_if("repository", options.repo.as_ref()))?;
     // One file comes as it is, which is YAML with `version` first; several come as a JSON object.
     match (serde_json::from_str::<Files>(&text), &options.dir, &options.file) {
@@ -35,7 +39,7 @@ pub(super) fn run(options: &ExportOptions, remote: &Remote) -> Result<Exit, Comm
         }
         (Err(_), Some(directory), _) => {
             let one = BTreeMap::from([(FLEET_FILE.to_owned(), text)]);
-            write_files(&Files { files: one, left_out: Vec::new() }, directory, existing, remote)
+            write_files(&Files { files: one, left_out: Vec::new(), masked: 0 }, directory, existing, remote)
         }
         (Err(_), None, Some(file)) => {
             write_text(file, &text, existing)?;
@@ -69,6 +73,10 @@ fn write_files(
         })?;
         write_text(path, &exported.files[*name], existing)?;
         remote.say(&format!("wrote {}", path.display()))?;
+    }
+    if exported.masked > 0 {
+        let masked = format!("{} values are masked; --show-secrets writes them", exported.masked);
+        view::note(&masked)?;
     }
     for left_out in &exported.left_out {
         view::note(&format!("left out {left_out}"))?;

@@ -5,6 +5,7 @@ mod authorization;
 mod contract;
 mod errors;
 mod events;
+mod export_secrets;
 mod forge;
 mod harness;
 mod isolation;

@@ -229,7 +229,8 @@ async fn what_is_hidden_in_an_answer_survives_being_sent_back() {
     assert_eq!(same["node_module"]["digest"], digest);
     shown["node_module"]["spec"]["config"]["workers"] = json!(2);
     installation.tell(&admin.token, "PUT", path, &shown).await.expect(200);
-    let exported = installation.ask(&admin.token, "GET", "/api/v1/system/export_fleet_yaml").await;
+    let whole = "/api/v1/system/export_fleet_yaml?secrets=show";
+    let exported = installation.ask(&admin.token, "GET", whole).await;
     assert!(exported.text.contains("planted-secret"), "{exported:?}");
     let copy = json!({"name": "other", "config": {"db_password": "(hidden)"}});
     let refused = installation.tell(&admin.token, "POST", "/api/v1/system/node_modules", &copy).await;

@@ -61,6 +61,9 @@ impl Process {
         plant(at, "git/https/username", GitHttps::USER);
         plant(at, "git/https/password", GIT_PASSWORD);
         plant(at, "git/ssh/ssh_key", &private_key());
+        // Each is bound to the first host it is used with.
+        plant(at, "git/closed/username", GitHttps::USER);
+        plant(at, "git/closed/password", GIT_PASSWORD);
         let mut child = Command::new(env!("CARGO_BIN_EXE_windlass"))
             .args(["serve", "--listen", "127.0.0.1:0", "--allow-insecure-git", "--first-account", "acme"])
             .args(["--log", "debug", "--log-format", "json", "--allow-address", "127.0.0.0/8"])
@@ -285,7 +288,7 @@ async fn sync_everything(process: &Process, token: &str) {
         json!({"name": "ssh", "repo_url": "ssh://git@127.0.0.1:1/x", "vault_credential_path": "git/ssh"});
     assert_eq!(process.sync(token, ssh).await.1["status"], "failed");
     let closed =
-        json!({"name": "closed", "repo_url": "https://127.0.0.1:1/x", "vault_credential_path": "git/https"});
+        json!({"name": "closed", "repo_url": "https://127.0.0.1:1/x", "vault_credential_path": "git/closed"});
     assert_eq!(process.sync(token, closed).await.1["status"], "failed");
     let wrong =
         json!({"name": "wrong", "repo_url": "https://127.0.0.1:1/x", "vault_credential_path": "git/ssh"});
@@ -421,7 +424,15 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     let hook_secret = use_webhook(&process, &token, &repository).await;
 
     let export = "/api/v1/system/export_fleet_yaml";
-    let (status, exported) = process.ask_aside(&secret, "GET", export, Vec::new()).await;
+    let (status, masked) = process.ask_aside(&secret, "GET", export, Vec::new()).await;
+    assert_eq!(status, 200);
+    for word in LIVE {
+        assert!(!masked.contains(word), "a masked export tells {word}");
+    }
+    let whole = format!("{export}?secrets=show");
+    let (status, _) = process.ask_aside(&secret, "GET", &whole, Vec::new()).await;
+    assert_eq!(status, 403, "the token was not given that");
+    let (status, exported) = process.ask_aside(&token, "GET", &whole, Vec::new()).await;
     assert_eq!(status, 200);
     for word in LIVE {
         assert!(exported.contains(word), "an export without {word} would not rebuild the fleet");

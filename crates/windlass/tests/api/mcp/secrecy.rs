@@ -1,4 +1,4 @@
-//! Planted secrets: no tool but the export tells one.
+//! Planted secrets: no tool tells one.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const IN_FLEET: &str = "canary-in-fleet-mcp-1Zq";
 const MISPLACED: &str = "canary-misplaced-mcp-2Zq";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_planted_secret_is_in_no_result_but_an_export() {
+async fn a_planted_secret_is_in_no_result() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let tools = Tools::of_an_admin(&installation, Over::Http).await;
@@ -53,5 +53,6 @@ async fn a_planted_secret_is_in_no_result_but_an_export() {
         assert!(!text.contains(IN_FLEET) && !text.contains(MISPLACED), "{tool}: {text}");
     }
     let exported = tools.call("system_export_fleet_yaml", json!({})).await.to_string();
-    assert!(exported.contains(IN_FLEET), "an export must rebuild the fleet: {exported}");
+    assert!(exported.contains("values are masked as (hidden)"), "{exported}");
+    assert!(!exported.contains(IN_FLEET) && !exported.contains(MISPLACED), "{exported}");
 }

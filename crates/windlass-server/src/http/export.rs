@@ -1,0 +1,116 @@
+//! Live state as fleet.yaml. Values that look like secrets are masked unless someone who may see them asks for them.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use windlass_api::permission::Permission;
+use windlass_core::export::{ExportedFiles, Form, HiddenValues, LeftOut, fleet_files};
+use windlass_core::secret::HIDDEN;
+
+use super::error::HttpError;
+use super::request::{Answer, Query, ok};
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::server::Server;
+use crate::tell;
+
+#[derive(Deserialize)]
+pub(super) struct ExportQuery {
+    repository: Option<String>,
+    form: Option<String>,
+    secrets: Option<String>,
+}
+
+impl ExportQuery {
+    fn form(&self) -> Result<Form, HttpError> {
+        match self.form.as_deref() {
+            None | Some("list") => Ok(Form::List),
+            Some("map") => Ok(Form::Map),
+            Some(_) => Err(HttpError::bad_request("form is list or map", "")),
+        }
+    }
+
+    /// What becomes of hidden values, if the caller may ask for it.
+    fn values(&self, who: &Identity) -> Result<HiddenValues, HttpError> {
+        let permission = Permission::FleetExportSecrets;
+        match self.secrets.as_deref() {
+            None | Some("mask") => Ok(HiddenValues::Masked),
+            Some("show") if who.permissions.contains(&permission) => Ok(HiddenValues::Shown),
+            Some("show") => Err(HttpError::forbidden(
+                format!("showing hidden values needs the permission {permission}"),
+                "leave `secrets` out to export with the values masked, or ask an admin",
+            )),
+            Some(_) => Err(HttpError::bad_request("secrets is mask or show", "")),
+        }
+    }
+}
+
+pub(super) async fn export(
+    State(server): State<Server>,
+    who: Identity,
+    Query(query): Query<ExportQuery>,
+) -> Answer {
+    let (form, values) = (query.form()?, query.values(&who)?);
+    let mut reading = server.store().read().await?;
+    let owner = match &query.repository {
+        Some(repository) => {
+            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
+        }
+        None => None,
+    };
+    let resources = reading.resources_all(&who.account_id, owner.as_deref()).await?;
+    drop(reading);
+    if values == HiddenValues::Shown {
+        record(&server, &who, &query).await?;
+    }
+    let exported = fleet_files(
+        &who.account_name,
+        resources.iter().map(|resource| (resource.key.name.as_str(), resource.spec.as_ref())),
+        form,
+        values,
+    );
+    if !exported.left_out.is_empty() {
+        let left: Vec<String> = exported.left_out.iter().map(ToString::to_string).collect();
+        tracing::warn!(left = left.join("; "), "an export left something out");
+    }
+    answer(exported)
+}
+
+/// Secrets are on the record before they leave.
+async fn record(server: &Server, who: &Identity, query: &ExportQuery) -> Result<(), HttpError> {
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let target = ("account", who.account_name.as_str());
+    let detail = json!({"repository": query.repository});
+    writing.audit(tell::entry(&who.actor(), "fleet.export_secrets", target, detail, now()));
+    Ok(server.commit(writing).await?)
+}
+
+fn answer(exported: ExportedFiles) -> Answer {
+    if let [only] = exported.files.as_slice() {
+        let text = masked_comment(exported.masked) + &left_out_comment(&exported.left_out) + &only.text;
+        return Ok((StatusCode::OK, [("content-type", "application/yaml")], text).into_response());
+    }
+    let files: Map<String, Value> =
+        exported.files.into_iter().map(|file| (file.path, Value::String(file.text))).collect();
+    let left: Vec<String> = exported.left_out.iter().map(ToString::to_string).collect();
+    ok(&json!({"files": files, "left_out": left, "masked": exported.masked}))
+}
+
+/// Whoever reads the file later must know that it is not whole, and how to get the whole.
+fn masked_comment(masked: usize) -> String {
+    if masked == 0 {
+        return String::new();
+    }
+    let values = if masked == 1 { "1 value is".to_owned() } else { format!("{masked} values are") };
+    format!(
+        "# {values} masked as {HIDDEN}; Windlass does not read this file as it is.\n\
+         # Someone with {} gets the values with `windlass export --show-secrets`.\n",
+        Permission::FleetExportSecrets
+    )
+}
+
+fn left_out_comment(left_out: &[LeftOut]) -> String {
+    left_out.iter().map(|left| format!("# left out: {left}\n")).collect()
+}
