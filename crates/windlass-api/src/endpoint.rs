@@ -192,6 +192,8 @@ const LIST_DELIVERIES: &[(&str, &str)] = &[
     ("provider", "Through this provider."),
     ("state", "Only `pending`, `sent`, `failed` or `suppressed`."),
 ];
+const UNBIND: &[(&str, &str)] =
+    &[("credential_path", "Where the credential is kept."), ("host", "The host, as `host:port`.")];
 const EXPORT: &[(&str, &str)] = &[
     ("repository", "Only what this repository owns, by id or name."),
     ("form", "`list` (default) or `map`."),
@@ -285,6 +287,13 @@ endpoints! {
 
     CredentialList Get "/api/v1/system/vault_credentials" Needs(GitopsWrite), NONE, (-) -> (t::CredentialList):
         "The paths of the credentials in Vault, for registering repositories. Never what is kept there.";
+
+    CredentialBindingList Get "/api/v1/system/credential_bindings" Needs(GitopsWrite), NONE,
+        (-) -> (t::CredentialBindingList): "The hosts that credentials are bound to. A credential is told to no other.";
+    CredentialBind Post "/api/v1/system/credential_bindings" Needs(GitopsAdmin), NONE,
+        (t::CredentialBindingBody) -> (t::CredentialBindingList): "Lets a credential be told to a host.";
+    CredentialUnbind Delete "/api/v1/system/credential_bindings" Needs(GitopsAdmin), UNBIND,
+        (-) -> (t::CredentialBindingList): "Lets a credential be told to a host no more.";
 
     GiteaRepositoryCreate Post "/api/v1/integrations/gitea/repositories" Needs(GitopsWrite), NONE,
         (t::GiteaRepositoryBody) -> (t::GiteaRepositoryEnvelope):

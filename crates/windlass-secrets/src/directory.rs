@@ -52,6 +52,11 @@ impl Directory {
         }
     }
 
+    /// Whether each account has a directory of its own.
+    pub(crate) fn is_split_by_account(&self) -> bool {
+        self.root.to_str().is_some_and(|root| root.contains(ACCOUNT))
+    }
+
     /// Where an account's credentials are; none if its name cannot be that of a directory.
     fn root_of(&self, account: &str) -> Option<PathBuf> {
         let Some(root) = self.root.to_str().filter(|root| root.contains(ACCOUNT)) else {

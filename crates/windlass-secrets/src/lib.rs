@@ -115,6 +115,15 @@ impl Credentials {
         }
     }
 
+    /// Whether each account has credentials of its own, so that a path means another one in each.
+    pub fn is_split_by_account(&self) -> bool {
+        match self {
+            Credentials::Nowhere => true,
+            Credentials::Directory(directory) => directory.is_split_by_account(),
+            Credentials::Vault(vault) => vault.is_split_by_account(),
+        }
+    }
+
     /// Keeps alive what must not run out. To be called every minute or so.
     pub async fn keep_alive(&self) -> Result<(), SecretError> {
         match self {

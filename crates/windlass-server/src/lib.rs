@@ -8,6 +8,7 @@ mod auth;
 mod clock;
 mod config;
 mod crash;
+mod credential_binding;
 mod decide;
 mod drift;
 mod ending;

@@ -16,7 +16,7 @@ use crate::clock::now;
 use crate::config::Config;
 use crate::oidc::{Granted, Oidc, OidcSettingsError};
 use crate::server::Server;
-use crate::{http, loops, tell};
+use crate::{credential_binding, http, loops, tell};
 
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +91,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         store.leases_end_all().await?;
     }
     let first_login = first_start(&store, &config).await?;
+    credential_binding::bind_existing(&store, &config).await?;
     let session_key = session_key(&store).await?;
     let listener = TcpListener::bind(config.listen)
         .await

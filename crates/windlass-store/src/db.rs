@@ -27,7 +27,11 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 /// power in the middle of a transaction does not hold its locks until someone notices.
 const POSTGRES_SESSION: &str = "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '60s'";
 
-const FIRST: &str = include_str!("../migrations/0001_first.sql");
+/// Number, name and text of every migration. One that was released is never changed.
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "first", include_str!("../migrations/0001_first.sql")),
+    (8, "credential_bindings", include_str!("../migrations/0008_credential_bindings.sql")),
+];
 
 /// SQLite's page cache for each connection, in KiB (negative means KiB): small, the system caches the file too.
 const SQLITE_CACHE: &str = "-4096";
@@ -97,10 +101,10 @@ impl Store {
 
     async fn migrate(&self) -> Result<(), StoreError> {
         match &self.pools {
-            Pools::Sqlite { writer, .. } => migrator(FIRST.to_owned()).run(writer).await?,
+            Pools::Sqlite { writer, .. } => migrator(str::to_owned).run(writer).await?,
             // Names sort by their bytes, as in SQLite, whatever the locale of the server is or becomes.
             Pools::Postgres(pool) => {
-                migrator(FIRST.replace(" TEXT", " TEXT COLLATE \"C\"")).run(pool).await?;
+                migrator(|text| text.replace(" TEXT", " TEXT COLLATE \"C\"")).run(pool).await?;
             }
         }
         Ok(())
@@ -221,7 +225,10 @@ async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
     Ok(Pools::Postgres(pool))
 }
 
-fn migrator(first: String) -> Migrator {
-    let first = AssertSqlSafe(first).into_sql_str();
-    Migrator::with_migrations(vec![Migration::new(1, "first".into(), MigrationType::Simple, first, false)])
+fn migrator(spell: impl Fn(&str) -> String) -> Migrator {
+    let migration = |(number, name, text): &(i64, &'static str, &str)| {
+        let text = AssertSqlSafe(spell(text)).into_sql_str();
+        Migration::new(*number, (*name).into(), MigrationType::Simple, text, false)
+    };
+    Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
 }

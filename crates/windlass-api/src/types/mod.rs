@@ -25,7 +25,9 @@ pub use auth::{
     LoginBody, Me, PasswordBody, Session, SignsInWith, TokenBody, TokenCreated, TokenInfo, TokenList,
     UserBody, UserCreated, UserEnvelope, UserInfo, UserList, UserPatch,
 };
-pub use credential::{CredentialInfo, CredentialList};
+pub use credential::{
+    CredentialBindingBody, CredentialBindingInfo, CredentialBindingList, CredentialInfo, CredentialList,
+};
 pub use drift::{AcceptBody, Acceptance, AdoptBody, Adopted, DriftItem, DriftReport, DriftTarget, Reverted};
 pub use error::{ErrorBody, ErrorDetail, ErrorEnvelope};
 pub use event::{EventInfo, EventList};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use url::Url;
+use windlass_core::credential_hosts::{CredentialHosts, Destination};
 use windlass_core::redacted::Redacted;
 use windlass_core::resource::{NotificationProviderSpec, ProviderType};
 use windlass_outbound::ResolveError;
@@ -22,7 +23,7 @@ pub enum SendError {
     #[error("the address in the credential is not an https URL")]
     BadAddress,
     /// The credential could be anyone's.
-    #[error("the credential does not say where it may be used: give it a field `url` with the address")]
+    #[error("the credential does not say where it may be used: give it a field `hosts` or `url`")]
     Unbound,
     /// The credential is for somewhere else.
     #[error("the credential is for another address than the provider's")]
@@ -161,10 +162,19 @@ fn check_binding(provider_type: ProviderType, url: &Url, fields: &Fields) -> Res
     if !told.iter().any(|name| fields.contains_key(*name)) {
         return Ok(());
     }
+    let hosts = CredentialHosts::read(None, fields.get("hosts").map(|hosts| hosts.expose().as_str()));
+    if let Some(hosts) = hosts.map_err(|_| SendError::BadAddress)? {
+        return if hosts.names(&destination(url)) { Ok(()) } else { Err(SendError::Elsewhere) };
+    }
     let bound = fields.get("url").ok_or(SendError::Unbound)?;
     let bound = Url::parse(bound.expose().trim()).map_err(|_| SendError::BadAddress)?;
     let place = |url: &Url| (url.scheme().to_owned(), url.host().map(|host| host.to_owned()), url.port());
     if place(&bound) == place(url) { Ok(()) } else { Err(SendError::Elsewhere) }
+}
+
+fn destination(url: &Url) -> Destination {
+    let usual = if url.scheme() == "smtps" { 465 } else { 587 };
+    Destination::new(url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(usual))
 }
 
 /// Where Alertmanager takes alerts: below whatever it is served at.
@@ -221,6 +231,9 @@ mod tests {
         );
         assert_eq!(refusal(hook, &[("token", "t"), ("url", "https://evil.example/y")]), None);
         assert_eq!(refusal(hook, &[("secret", "s")]), None, "a key to sign with is not told");
+        assert_eq!(refusal(hook, &[("token", "t"), ("hosts", "a.example, evil.example")]), None);
+        assert_eq!(refusal(hook, &[("token", "t"), ("hosts", "good.example")]), Some(SendError::Elsewhere));
+        assert_eq!(refusal(mail, &[login[0], login[1], ("hosts", "evil.example:465")]), None);
     }
 
     #[test]

@@ -64,6 +64,11 @@ impl Vault {
         Ok(Vault { inner: Arc::new(inner) })
     }
 
+    /// Whether each account reads only below a prefix of its own.
+    pub(crate) fn is_split_by_account(&self) -> bool {
+        self.inner.prefix.as_ref().is_some_and(|prefix| prefix.contains(ACCOUNT))
+    }
+
     /// Where it is, for people.
     pub fn address(&self) -> String {
         self.inner.wire.address()

@@ -48,6 +48,7 @@ impl Gitea {
     /// Gets the token and prepares to ask, for an account.
     pub(crate) async fn connect(&self, account: &str, credentials: &Credentials) -> Result<Forge, Trouble> {
         let path = self.credential_path.replace(ACCOUNT, account);
+        // Both the path and the host are the operator's, so that no binding is needed.
         let fields = credentials.read(account, &path).await?;
         let token = token_of(&path, &fields)?;
         // The operator named this host, so it may be on this machine.

@@ -5,6 +5,8 @@ use std::time::Duration;
 use windlass_forge::api::{AddressError, ForgeError, Lasting};
 use windlass_secrets::SecretError;
 
+use crate::credential_binding::NotTold;
+
 /// What is wrong, what to do, and whether trying again can help. Never holds a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trouble {
@@ -42,6 +44,13 @@ impl From<ForgeError> for Trouble {
             lasting: error.lasting(),
             retry_after: error.retry_after(),
         }
+    }
+}
+
+impl From<NotTold> for Trouble {
+    fn from(NotTold { code, message, help }: NotTold) -> Trouble {
+        // An admin may bind the credential at any time.
+        Trouble { code, message, help, lasting: Lasting::Passing, retry_after: None }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The way to a repository's forge: its API, its project and its token, each checked before it is used.
 
 use windlass_api::types::{CheckInfo, CheckOutcome};
+use windlass_core::credential_hosts::Destination;
 use windlass_core::redacted::Redacted;
 use windlass_forge::api::{Access, ApiAddress, Forge, ForgeKind, HostRule, Plain, Project, place_of};
 use windlass_secrets::Fields;
@@ -9,6 +10,7 @@ use windlass_store::{ForgeSettings, Repository};
 
 use super::Trouble;
 use crate::config::Config;
+use crate::credential_binding::{self, CredentialUse};
 use crate::server::Server;
 
 /// How a repository's forge is reached, as far as the settings say.
@@ -66,6 +68,12 @@ impl Way {
         Ok(Way { address, project, credential_path })
     }
 
+    /// The credential, and the host it is told to.
+    pub(crate) fn credential_use(&self) -> CredentialUse {
+        let (host, port) = self.address.destination();
+        CredentialUse { path: self.credential_path.clone(), to: Destination::new(host, port) }
+    }
+
     /// Gets the token and prepares to ask.
     pub(crate) async fn connect(
         &self,
@@ -74,6 +82,7 @@ impl Way {
         server: &Server,
     ) -> Result<Forge, Trouble> {
         let fields = server.config().credentials.read(account, &self.credential_path).await?;
+        credential_binding::check(server, &repository.account_id, &self.credential_use(), &fields).await?;
         let token = token_of(&self.credential_path, &fields)?;
         Ok(Forge::new(&self.address, token, repository.ca_pem.as_deref(), server.forge_guard())?)
     }

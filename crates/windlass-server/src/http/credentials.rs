@@ -1,18 +1,35 @@
-//! The names of credentials, for those who register repositories.
+//! The names of credentials, for those who register repositories, and the hosts they may be told to.
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use windlass_api::types::{CredentialInfo, CredentialList};
+use serde_json::json;
+use windlass_api::types::{
+    CredentialBindingBody, CredentialBindingInfo, CredentialBindingList, CredentialInfo, CredentialList,
+};
+use windlass_core::credential_hosts::Destination;
 use windlass_secrets::{SecretError, VaultError};
+use windlass_store::{CredentialBinding, Reading};
 
 use super::error::HttpError;
-use super::request::{Answer, ok};
+use super::request::{Answer, Body, Query, ok};
 use crate::auth::Identity;
+use crate::clock::now;
+use crate::credential_binding::{self, CredentialUse, check_shared};
 use crate::server::Server;
+use crate::tell;
+
+/// Longer paths are mistakes.
+const MAX_PATH: usize = 512;
 
 pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer {
     let listing = server.config().credentials.list(&who.account_name).await.map_err(refused)?;
-    let vault_credentials = listing.paths.into_iter().map(|path| CredentialInfo { path }).collect();
+    let bindings = server.store().read().await?.credential_bindings(&who.account_id).await?;
+    let hosts_of = |path: &str| {
+        let of_path = bindings.iter().filter(|binding| binding.credential_path == path);
+        of_path.map(|binding| binding.host.clone()).collect()
+    };
+    let credential = |path: String| CredentialInfo { hosts: hosts_of(&path), path };
+    let vault_credentials = listing.paths.into_iter().map(credential).collect();
     ok(&CredentialList { vault_credentials, complete: listing.is_complete })
 }
 
@@ -24,4 +41,69 @@ fn refused(error: SecretError) -> HttpError {
         _ => StatusCode::CONFLICT,
     };
     HttpError::new(status, error.code(), error.to_string(), error.help())
+}
+
+pub(super) async fn bindings(State(server): State<Server>, who: Identity) -> Answer {
+    ok(&load(&mut server.store().read().await?, &who).await?)
+}
+
+async fn load(reading: &mut Reading, who: &Identity) -> Result<CredentialBindingList, HttpError> {
+    let found = reading.credential_bindings(&who.account_id).await?;
+    Ok(CredentialBindingList { credential_bindings: found.into_iter().map(info).collect() })
+}
+
+fn info(binding: CredentialBinding) -> CredentialBindingInfo {
+    CredentialBindingInfo {
+        credential_path: binding.credential_path,
+        host: binding.host,
+        bound_by: binding.bound_by,
+        bound_at: binding.bound_at.to_string(),
+    }
+}
+
+fn use_of(body: CredentialBindingBody) -> Result<CredentialUse, HttpError> {
+    let invalid = |message: &str, help: &str| HttpError::unprocessable("bad-value", message, help);
+    let path = body.credential_path;
+    let is_plain = path.len() <= MAX_PATH && !path.chars().any(char::is_control) && !path.contains("://");
+    if path.trim().is_empty() || !is_plain {
+        let help = "it names where the credential is kept, for example secret/data/gitops/deploy-key";
+        return Err(invalid("credential_path: it is not a path", help));
+    }
+    let to = Destination::parse(body.host.trim()).ok_or_else(|| {
+        invalid("host: it is not a host", "write git.example.com:22, or git.example.com for port 443")
+    })?;
+    Ok(CredentialUse { path, to })
+}
+
+pub(super) async fn bind(
+    State(server): State<Server>,
+    who: Identity,
+    Body(body): Body<CredentialBindingBody>,
+) -> Answer {
+    let used = use_of(body)?;
+    check_shared(&server, &who, &used).await?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    credential_binding::bind(&mut writing, &who, &[used], "an admin bound it").await?;
+    let list = load(&mut writing, &who).await?;
+    server.commit(writing).await?;
+    server.nudges().forge.notify_one();
+    ok(&list)
+}
+
+pub(super) async fn unbind(
+    State(server): State<Server>,
+    who: Identity,
+    Query(body): Query<CredentialBindingBody>,
+) -> Answer {
+    let CredentialUse { path, to } = use_of(body)?;
+    let host = to.to_string();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    if !writing.credential_unbind(&who.account_id, &path, &host).await? {
+        return Err(HttpError::not_found());
+    }
+    let detail = json!({"host": host});
+    writing.audit(tell::entry(&who.actor(), "credential.unbind", ("credential", &path), detail, now()));
+    let list = load(&mut writing, &who).await?;
+    server.commit(writing).await?;
+    ok(&list)
 }

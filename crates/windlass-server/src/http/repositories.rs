@@ -17,12 +17,16 @@ use super::repository_fields::{change_repository, info, new_repository};
 use super::request::{Answer, Body, IfMatch, created, done, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::credential_binding::{self, CredentialUse};
 use crate::ending::{Ending, end_all};
 use crate::forge;
 use crate::regate::regate;
 use crate::server::Server;
 use crate::sync::{FetchPlan, SyncRequest, queue_run};
 use crate::tell;
+
+/// Why a credential was bound when nobody asked for it in so many words.
+const FIRST_USE: &str = "it was used for the first time";
 
 fn answer(repository: &Repository) -> RepositoryEnvelope {
     RepositoryEnvelope { gitops_repository: info(repository) }
@@ -84,12 +88,14 @@ pub(crate) async fn register(
     if repository.auto_apply {
         let_approve_ahead(who)?;
     }
+    let first_uses = credential_binding::first_uses(server, who, &repository, None).await?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.repository(&who.account_id, &repository.name).await?.is_some() {
         let message = format!("there is a repository named {}", repository.name);
         return Err(HttpError::conflict("taken", message, "choose another name"));
     }
     writing.repository_add(&repository).await?;
+    credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
     if repository.enabled {
         let request = SyncRequest {
             trigger: Trigger::Request,
@@ -173,6 +179,19 @@ fn place_to_tell(repository: &Repository) -> (Option<ForgeSettings>, String) {
     (repository.forge.clone(), repository.repo_url.clone())
 }
 
+/// What has to be bound before a repository can be used as it would be after a change.
+async fn first_uses_after(
+    server: &Server,
+    who: &Identity,
+    id: &str,
+    fields: &RepositoryFields,
+) -> Result<Vec<CredentialUse>, HttpError> {
+    let before = find(&mut server.store().read().await?, who, id).await?;
+    let mut after = before.clone();
+    change_repository(&mut after, fields.clone(), server.config())?;
+    credential_binding::first_uses(server, who, &after, Some(&before)).await
+}
+
 /// Changes what is given of a repository and syncs it soon.
 pub(crate) async fn configure(
     server: &Server,
@@ -182,6 +201,8 @@ pub(crate) async fn configure(
     fields: RepositoryFields,
 ) -> Result<RepositoryInfo, HttpError> {
     let now = now();
+    // Credentials are looked at before the transaction begins: nobody waits for Vault in one.
+    let first_uses = first_uses_after(server, who, id, &fields).await?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id).await?;
     if_match.check(repository.version)?;
@@ -200,6 +221,7 @@ pub(crate) async fn configure(
     if !writing.repository_configure(&repository).await? {
         return Err(HttpError::precondition());
     }
+    credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
     if was_good.is_some() && repository.good_commit.is_none() {
         writing.repository_unread(&repository.id).await?;
     }
@@ -282,6 +304,7 @@ pub(super) async fn relocate(
     left.enabled = false;
     left.forge = None;
     writing.repository_leave(&repository, &left, &target.id, now).await?;
+    credential_binding::bind_moved(&mut writing, &who, &repository, (&target.id, server.config())).await?;
     let request =
         SyncRequest { trigger: Trigger::Revert, by: Some(who.email.clone()), confirm_mass_destroy: true };
     queue_run(&mut writing, &left, &request, now).await?;
@@ -358,7 +381,8 @@ async fn examine(
 ) -> Result<RepositoryTest, HttpError> {
     let (config, account) = (server.config(), &who.account_name);
     let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
-    let plan = plan.with_credential(repository, account, &config.credentials).await;
+    bind_tested(server, who, repository).await?;
+    let plan = plan.with_credential(repository, account, server).await;
     let mut checks = vec![credential_check(repository, plan.as_ref().err())];
     if let Ok(plan) = plan {
         let task_server = server.clone();
@@ -370,8 +394,38 @@ async fn examine(
     if let Some(settings) = &repository.forge {
         checks.push(forge::examine(repository, settings, account, server).await);
     }
+    record_test(server, who, repository, &checks).await?;
     let ok_all = checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
     Ok(RepositoryTest { ok: ok_all, checks })
+}
+
+/// An admin who tests a credential uses it. What may not be used is told by the test itself.
+async fn bind_tested(server: &Server, who: &Identity, repository: &Repository) -> Result<(), HttpError> {
+    let uses = credential_binding::first_uses(server, who, repository, None).await.unwrap_or_default();
+    if uses.is_empty() {
+        return Ok(());
+    }
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    credential_binding::bind(&mut writing, who, &uses, FIRST_USE).await?;
+    Ok(server.commit(writing).await?)
+}
+
+/// A test reaches out to a host that someone named, so it is on the record.
+async fn record_test(
+    server: &Server,
+    who: &Identity,
+    repository: &Repository,
+    checks: &[CheckInfo],
+) -> Result<(), HttpError> {
+    let failed = checks.iter().find(|check| check.outcome == CheckOutcome::Failed);
+    let detail = json!({
+        "repo_url": repository.repo_url, "vault_credential_path": repository.credential_path,
+        "forge": repository.forge, "ok": failed.is_none(), "failed_step": failed.map(|check| &check.step),
+    });
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let target = ("repository", repository.name.as_str());
+    writing.audit(tell::entry(&who.actor(), "repository.test", target, detail, now()));
+    Ok(server.commit(writing).await?)
 }
 
 /// A step as answers show it. Why a host cannot be reached is in the log, and shown to admins alone.
@@ -381,7 +435,12 @@ fn check_info(check: Check, who: &Identity, repository: &Repository) -> CheckInf
         CheckResult::NotReached => (CheckOutcome::NotReached, String::new(), String::new()),
         CheckResult::Failed { reason, help, detail: None } => (CheckOutcome::Failed, reason, help),
         CheckResult::Failed { reason, help, detail: Some(cause) } => {
-            tracing::info!(repository = repository.name, step = check.name, cause, "a test could not reach its host");
+            tracing::info!(
+                repository = repository.name,
+                step = check.name,
+                cause,
+                "a test could not reach its host"
+            );
             let may_know = who.permissions.contains(&Permission::GitopsAdmin);
             let message = if may_know { format!("{reason}: {cause}") } else { reason };
             (CheckOutcome::Failed, message, help)

@@ -1,13 +1,14 @@
 //! Fetching: what is needed for it, and the call itself on a thread that may block.
 
 use windlass_core::redacted::Redacted;
-use windlass_secrets::{Credentials, Fields, SecretError};
+use windlass_secrets::{Fields, SecretError};
 use windlass_source::{
     Branch, CommitId, Credential, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, PathPrefix,
     RemoteUrl, Revision, Scheme, Signers,
 };
 use windlass_store::{Repository, RunError};
 
+use crate::credential_binding::{self, CredentialUse, NotTold, git_destination};
 use crate::server::Server;
 
 /// A repository's configuration, checked, with its credential.
@@ -38,21 +39,27 @@ impl FetchPlan {
     ) -> Result<FetchPlan, RunError> {
         let config = server.config();
         let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
-        plan.with_credential(repository, account, &config.credentials).await
+        plan.with_credential(repository, account, server).await
     }
 
     /// The same plan with the credential that the repository names. Without a path, none; with one, exactly that or an
-    /// error.
+    /// error, which it also is if the credential may not be told to the repository's host.
     pub(crate) async fn with_credential(
         mut self,
         repository: &Repository,
         account: &str,
-        credentials: &Credentials,
+        server: &Server,
     ) -> Result<FetchPlan, RunError> {
         if let Some(path) = &repository.credential_path {
-            let fields = credentials.read(account, path).await;
+            let fields = server.config().credentials.read(account, path).await;
             let fields = fields
                 .map_err(|error: SecretError| run_error(error.code(), error.to_string(), error.help()))?;
+            if let Some(to) = git_destination(&self.url) {
+                let used = CredentialUse { path: path.clone(), to };
+                credential_binding::check(server, &repository.account_id, &used, &fields)
+                    .await
+                    .map_err(|NotTold { code, message, help }| run_error(code, message, help))?;
+            }
             self.credential = credential_of(path, &fields, &self.url)?;
         }
         Ok(self)

@@ -5,6 +5,7 @@ mod accounts;
 mod audit;
 mod check;
 mod concurrency;
+mod credential_bindings;
 mod deliveries;
 mod desired;
 mod drift;

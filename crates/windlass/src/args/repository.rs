@@ -138,6 +138,27 @@ pub(crate) struct PreviewOptions {
 pub(crate) enum CredentialCommand {
     /// List the paths of the credentials in the server's Vault, for `repo add --credential`.
     List,
+    /// List the hosts that credentials are bound to. A credential is told to no other host.
+    Bindings,
+    /// Let a credential be told to a host.
+    ///
+    /// A credential that names its hosts itself, in a field `hosts` or `url`, needs no binding. One that does not is bound to
+    /// the first host that an admin uses it with, and after that only by this command.
+    Bind {
+        /// Where the credential is kept, as repositories name it.
+        path: String,
+
+        /// The host and port, such as `git.example.com:22`; without a port, 443.
+        host: String,
+    },
+    /// Let a credential be told to a host no more.
+    Unbind {
+        /// Where the credential is kept, as repositories name it.
+        path: String,
+
+        /// The host and port, as `credential bindings` lists them.
+        host: String,
+    },
 }
 
 /// What can be configured of a repository.

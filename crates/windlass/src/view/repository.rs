@@ -3,7 +3,10 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use windlass_api::types::{CheckOutcome, CredentialList, ForgeInfo, RepositoryInfo, RepositoryTest};
+use windlass_api::types::{
+    CheckOutcome, CredentialBindingInfo, CredentialBindingList, CredentialList, ForgeInfo, RepositoryInfo,
+    RepositoryTest,
+};
 use windlass_core::value::Timeout;
 
 use super::table::{Table, state_style, state_word};
@@ -29,12 +32,22 @@ pub(crate) fn list(repositories: &[RepositoryInfo], terminal: &Terminal) -> io::
 
 /// Prints where credentials are.
 pub(crate) fn credentials(list: &CredentialList, terminal: &Terminal) -> io::Result<()> {
-    let mut table = Table::new(&["PATH"]);
+    let mut table = Table::new(&["PATH", "BOUND TO"]);
     for credential in &list.vault_credentials {
-        table.row([credential.path.clone()]);
+        table.row([credential.path.clone(), credential.hosts.join(", ")]);
     }
     table.print(terminal, "there is no credential below the server's --vault-prefix")?;
     if list.complete { Ok(()) } else { super::line("there are more") }
+}
+
+/// Prints which hosts credentials may be told to.
+pub(crate) fn credential_bindings(list: &CredentialBindingList, terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["PATH", "HOST", "BOUND BY", "SINCE"]);
+    for binding in &list.credential_bindings {
+        let CredentialBindingInfo { credential_path, host, bound_by, bound_at } = binding.clone();
+        table.row([credential_path, host, bound_by, bound_at]);
+    }
+    table.print(terminal, "no credential is bound to a host")
 }
 
 /// Prints that a repository was registered.

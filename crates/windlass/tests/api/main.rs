@@ -3,6 +3,7 @@
 
 mod authorization;
 mod contract;
+mod credentials_hosts;
 mod errors;
 mod events;
 mod export_secrets;

@@ -1,0 +1,274 @@
+//! Which hosts a credential may be told to.
+//!
+//! A credential names its hosts itself, in a field `hosts` or `url` beside the secret. One that names none is bound to the
+//! first host that an admin uses it with, and the binding is stored. Whoever may name a credential's path could otherwise
+//! have it sent to a host of their own. Pure: reading credentials and bindings is the server's.
+
+use std::fmt;
+
+use crate::address_guard::normal_host;
+
+/// The ports that a host named without one is meant with: ssh, http and https.
+const USUAL_PORTS: [u16; 3] = [22, 80, 443];
+
+/// A host and port that a credential is about to be told to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Destination {
+    host: String,
+    port: u16,
+}
+
+impl Destination {
+    /// A destination. GitHub's API has a host of its own, which is GitHub all the same.
+    pub fn new(host: &str, port: u16) -> Destination {
+        let host = normal_host(host);
+        let host = if host == "api.github.com" { "github.com".to_owned() } else { host };
+        Destination { host, port }
+    }
+
+    /// Reads `host:port`, as it is printed, or `host`, which means https.
+    pub fn parse(text: &str) -> Option<Destination> {
+        let named = NamedHost::parse(text)?;
+        Some(Destination::new(&named.host, named.port.unwrap_or(443)))
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// A host that a credential names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct NamedHost {
+    host: String,
+    /// Without: the usual ports.
+    port: Option<u16>,
+}
+
+impl NamedHost {
+    /// Reads `host`, `host:port`, or an IPv6 address in brackets with or without a port.
+    fn parse(text: &str) -> Option<NamedHost> {
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, after) = rest.split_once(']')?;
+                (host, if after.is_empty() { None } else { Some(after.strip_prefix(':')?) })
+            }
+            None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+        };
+        let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
+        let port = port
+            .map(|port| port.parse().ok().filter(|port| *port != 0))
+            .map_or(Some(None), |p| p.map(Some))?;
+        (!host.is_empty() && host.chars().all(is_host)).then(|| NamedHost { host: normal_host(host), port })
+    }
+
+    /// Reads the host of a URL, or of git's `user@host:path`.
+    fn of_url(text: &str) -> Option<NamedHost> {
+        let Some((scheme, rest)) = text.split_once("://") else {
+            let (_, rest) = text.split_once('@')?;
+            let (host, _) = rest.split_once(':')?;
+            return NamedHost::parse(host).map(|named| NamedHost { port: Some(22), ..named });
+        };
+        let usual = match scheme.to_ascii_lowercase().as_str() {
+            "https" => 443,
+            "http" => 80,
+            "ssh" => 22,
+            "smtp" => 587,
+            "smtps" => 465,
+            _ => return None,
+        };
+        let authority = rest.split(['/', '?', '#']).next()?;
+        let place = authority.rsplit('@').next()?;
+        NamedHost::parse(place).map(|named| NamedHost { port: Some(named.port.unwrap_or(usual)), ..named })
+    }
+
+    fn covers(&self, to: &Destination) -> bool {
+        let own = Destination::new(&self.host, to.port);
+        let fits_port = self.port.map_or_else(|| USUAL_PORTS.contains(&to.port), |port| port == to.port);
+        own.host == to.host && fits_port
+    }
+}
+
+/// The hosts that a credential names itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredentialHosts(Vec<NamedHost>);
+
+impl CredentialHosts {
+    /// Reads the fields `url` and `hosts` of a credential: hosts are separated by commas or spaces, and one without a port
+    /// means the usual ports. `None` if the credential names no host.
+    pub fn read(url: Option<&str>, hosts: Option<&str>) -> Result<Option<CredentialHosts>, UnreadableHosts> {
+        let mut named = Vec::new();
+        if let Some(url) = url.map(str::trim).filter(|url| !url.is_empty()) {
+            named.push(NamedHost::of_url(url).ok_or(UnreadableHosts)?);
+        }
+        let words = hosts.unwrap_or_default().split([',', ' ', '\n', '\t']).filter(|word| !word.is_empty());
+        for word in words {
+            named.push(NamedHost::parse(word).ok_or(UnreadableHosts)?);
+        }
+        Ok(if named.is_empty() { None } else { Some(CredentialHosts(named)) })
+    }
+
+    /// Whether the credential names a destination.
+    pub fn names(&self, to: &Destination) -> bool {
+        self.0.iter().any(|named| named.covers(to))
+    }
+}
+
+/// A credential names hosts in a way that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its `hosts` or `url` is not a list of hosts or a URL")]
+pub struct UnreadableHosts;
+
+/// Why a credential is not told to a destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyNotTold {
+    /// It names hosts, and not this one.
+    NamesOthers,
+    /// What it names cannot be read.
+    Unreadable,
+    /// It is bound to other hosts.
+    BoundElsewhere(Vec<Destination>),
+    /// It names no host, and no admin has used it yet.
+    Unbound,
+}
+
+impl WhyNotTold {
+    /// A stable word for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            WhyNotTold::Unbound => "credential-unbound",
+            _ => "credential-host",
+        }
+    }
+
+    /// What is wrong, for the credential at a path.
+    pub fn message(&self, path: &str, to: &Destination) -> String {
+        match self {
+            WhyNotTold::NamesOthers => format!("the credential {path} names other hosts than {to}"),
+            WhyNotTold::Unreadable => {
+                format!("the credential {path} is not told to {to}: {UnreadableHosts}")
+            }
+            WhyNotTold::BoundElsewhere(bound) => {
+                let bound: Vec<String> = bound.iter().map(ToString::to_string).collect();
+                format!("the credential {path} is bound to {}, not to {to}", bound.join(", "))
+            }
+            WhyNotTold::Unbound => format!("the credential {path} is not bound to {to} yet"),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self, path: &str, to: &Destination) -> String {
+        match self {
+            WhyNotTold::NamesOthers => format!("add {to} to its field `hosts`, or use another credential"),
+            WhyNotTold::Unreadable => {
+                "write hosts as `git.example.com, git.example.com:2222`, or a URL as `https://git.example.com`".to_owned()
+            }
+            WhyNotTold::BoundElsewhere(_) => {
+                format!("if that host may have it, an admin runs `windlass credential bind {path} {to}`")
+            }
+            WhyNotTold::Unbound => format!(
+                "an admin runs `windlass credential bind {path} {to}`, or whoever keeps the credential adds a field `hosts`"
+            ),
+        }
+    }
+}
+
+/// Whether a credential may be told to a destination: if it names hosts, one of those, and else a host it is bound to.
+pub fn may_be_told(
+    named: &Result<Option<CredentialHosts>, UnreadableHosts>,
+    bound: &[Destination],
+    to: &Destination,
+) -> Result<(), WhyNotTold> {
+    match named {
+        Err(UnreadableHosts) => Err(WhyNotTold::Unreadable),
+        Ok(Some(hosts)) if hosts.names(to) => Ok(()),
+        Ok(Some(_)) => Err(WhyNotTold::NamesOthers),
+        Ok(None) if bound.contains(to) => Ok(()),
+        Ok(None) if bound.is_empty() => Err(WhyNotTold::Unbound),
+        Ok(None) => Err(WhyNotTold::BoundElsewhere(bound.to_vec())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(text: &str) -> Destination {
+        Destination::parse(text).unwrap_or_else(|| panic!("{text}"))
+    }
+
+    fn told(
+        url: Option<&str>,
+        hosts: Option<&str>,
+        bound: &[&str],
+        destination: &str,
+    ) -> Result<(), &'static str> {
+        let bound: Vec<Destination> = bound.iter().map(|text| to(text)).collect();
+        let named = CredentialHosts::read(url, hosts);
+        may_be_told(&named, &bound, &to(destination)).map_err(|why| why.code())
+    }
+
+    #[test]
+    fn a_credential_is_told_to_the_hosts_it_names_and_to_no_other() {
+        for (hosts, destination, expected) in [
+            ("git.example.com", "git.example.com:443", true),
+            ("git.example.com", "GIT.example.com.:22", true),
+            ("git.example.com", "git.example.com:2222", false),
+            ("git.example.com:2222", "git.example.com:2222", true),
+            ("git.example.com:2222", "git.example.com:443", false),
+            ("other.example.com, git.example.com", "git.example.com:443", true),
+            ("other.example.com\ngit.example.com", "git.example.com:443", true),
+            ("git.example.com", "git.example.com.evil.example:443", false),
+            ("git.example.com", "evil.git.example.com:443", false),
+            ("[2001:db8::1]:3000", "[2001:db8::1]:3000", true),
+            ("github.com", "api.github.com:443", true),
+            ("api.github.com", "github.com:443", true),
+        ] {
+            assert_eq!(told(None, Some(hosts), &[], destination).is_ok(), expected, "{hosts} {destination}");
+            // What it names counts, whatever it was bound to.
+            assert_eq!(told(None, Some(hosts), &[destination], destination).is_ok(), expected, "{hosts}");
+        }
+        for (url, destination, expected) in [
+            ("https://git.example.com/acme", "git.example.com:443", true),
+            ("https://git.example.com/acme", "git.example.com:22", false),
+            ("https://git.example.com:8443", "git.example.com:8443", true),
+            ("https://git.example.com@evil.example/", "git.example.com:443", false),
+            ("https://evil.example/git.example.com", "git.example.com:443", false),
+            ("ssh://git@git.example.com:2222/x", "git.example.com:2222", true),
+            ("git@git.example.com:acme/fleet", "git.example.com:22", true),
+        ] {
+            assert_eq!(told(Some(url), None, &[], destination).is_ok(), expected, "{url} {destination}");
+        }
+        for bad in ["https://", "git example", "ftp://x", "x:y", "x:0", "[::1"] {
+            let named = CredentialHosts::read(Some(bad), None).is_err()
+                || CredentialHosts::read(None, Some(bad)).is_err();
+            assert!(named, "{bad}");
+        }
+        assert_eq!(told(Some("nonsense"), None, &["a.example:443"], "a.example:443"), Err("credential-host"));
+    }
+
+    #[test]
+    fn a_credential_that_names_no_host_is_told_only_where_it_is_bound() {
+        assert_eq!(told(None, None, &[], "git.example.com:443"), Err("credential-unbound"));
+        assert_eq!(told(Some(" "), Some(""), &[], "git.example.com:443"), Err("credential-unbound"));
+        assert_eq!(told(None, None, &["git.example.com:443"], "git.example.com:443"), Ok(()));
+        assert_eq!(told(None, None, &["git.example.com:443"], "git.example.com:444"), Err("credential-host"));
+        assert_eq!(told(None, None, &["git.example.com:443"], "evil.example:443"), Err("credential-host"));
+        let bound = ["a.example:443", "b.example:22"];
+        assert_eq!(told(None, None, &bound, "b.example:22"), Ok(()));
+    }
+
+    #[test]
+    fn a_destination_reads_back_as_it_is_printed() {
+        for text in ["git.example.com:443", "[2001:db8::1]:22", "127.0.0.1:3000"] {
+            assert_eq!(to(text).to_string(), text);
+        }
+        assert_eq!(to("git.example.com").to_string(), "git.example.com:443");
+        assert_eq!(Destination::parse("https://x"), None);
+    }
+}

@@ -1,0 +1,229 @@
+//! Which hosts credentials are told to.
+//!
+//! A credential that names its hosts is told to those. One that does not is bound to the first host that an admin uses it
+//! with: when registering, changing or testing a repository. Each use is checked, in the moment the credential is read.
+//! What decides is `windlass_core::credential_hosts`; here bindings are loaded and saved.
+
+use axum::http::StatusCode;
+use serde_json::json;
+use windlass_api::permission::Permission;
+use windlass_core::credential_hosts::{
+    CredentialHosts, Destination, UnreadableHosts, WhyNotTold, may_be_told,
+};
+use windlass_secrets::Fields;
+use windlass_source::{Insecure, RemoteUrl, Scheme};
+use windlass_store::{AccountWriting, Actor, CredentialBinding, Repository, Store, StoreError};
+
+use crate::auth::Identity;
+use crate::clock::now;
+use crate::config::Config;
+use crate::forge::Way;
+use crate::http::error::HttpError;
+use crate::server::Server;
+use crate::tell;
+
+/// The setting that says that the credentials of repositories from before there were bindings are bound.
+const UPGRADED: &str = "credential_bindings";
+const BOUND: &str = "bound";
+
+/// A credential and the host it is told to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CredentialUse {
+    pub(crate) path: String,
+    pub(crate) to: Destination,
+}
+
+/// Why a credential is not told to a host, in words.
+#[derive(Debug)]
+pub(crate) struct NotTold {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl NotTold {
+    fn of(why: &WhyNotTold, used: &CredentialUse) -> NotTold {
+        let CredentialUse { path, to } = used;
+        NotTold { code: why.code(), message: why.message(path, to), help: why.help(path, to) }
+    }
+
+    /// Bindings could not be loaded.
+    fn unknown(error: &StoreError) -> NotTold {
+        tracing::error!(%error, "the bindings of a credential could not be read");
+        let message = "it could not be checked which hosts the credential may be told to".to_owned();
+        NotTold { code: "database", message, help: "try again; the server's log has the cause".to_owned() }
+    }
+}
+
+/// The hosts that a credential names.
+fn named_hosts(fields: &Fields) -> Result<Option<CredentialHosts>, UnreadableHosts> {
+    let field = |name: &str| fields.get(name).map(|value| value.expose().as_str());
+    CredentialHosts::read(field("url"), field("hosts"))
+}
+
+/// Where the git credential of a repository is told; none for a directory.
+pub(crate) fn git_destination(url: &RemoteUrl) -> Option<Destination> {
+    (url.scheme() != Scheme::File).then(|| Destination::new(url.host(), url.effective_port()))
+}
+
+/// The credentials that a repository uses, and where it tells them.
+fn uses_of(repository: &Repository, config: &Config) -> Vec<CredentialUse> {
+    let mut uses = Vec::new();
+    let url = RemoteUrl::parse(&repository.repo_url, Insecure::Allowed).ok();
+    if let (Some(path), Some(to)) = (&repository.credential_path, url.as_ref().and_then(git_destination)) {
+        uses.push(CredentialUse { path: path.clone(), to });
+    }
+    let way = repository.forge.as_ref().and_then(|settings| Way::of(repository, settings, config).ok());
+    uses.extend(way.map(|way| way.credential_use()).filter(|used| !uses.contains(used)));
+    uses
+}
+
+async fn bound_hosts(server: &Server, account_id: &str, path: &str) -> Result<Vec<Destination>, StoreError> {
+    let hosts = server.store().read().await?.credential_hosts(account_id, path).await?;
+    Ok(hosts.iter().filter_map(|host| Destination::parse(host)).collect())
+}
+
+/// Fails unless a credential of an account that was just read may be told to a host.
+pub(crate) async fn check(
+    server: &Server,
+    account_id: &str,
+    used: &CredentialUse,
+    fields: &Fields,
+) -> Result<(), NotTold> {
+    let bound =
+        bound_hosts(server, account_id, &used.path).await.map_err(|error| NotTold::unknown(&error))?;
+    may_be_told(&named_hosts(fields), &bound, &used.to).map_err(|why| NotTold::of(&why, used))
+}
+
+/// What has to be bound before a repository can use its credentials as it says, which only an admin can do. What the
+/// repository did `before` is not looked at again.
+pub(crate) async fn first_uses(
+    server: &Server,
+    who: &Identity,
+    repository: &Repository,
+    before: Option<&Repository>,
+) -> Result<Vec<CredentialUse>, HttpError> {
+    let known = before.map(|before| uses_of(before, server.config())).unwrap_or_default();
+    let mut to_bind = Vec::new();
+    for used in uses_of(repository, server.config()).into_iter().filter(|used| !known.contains(used)) {
+        let fields = server.config().credentials.read(&who.account_name, &used.path).await;
+        // What cannot be read now names no hosts yet; it is checked again when it is used.
+        let named = fields.map_or(Ok(None), |fields| named_hosts(&fields));
+        let bound = bound_hosts(server, &who.account_id, &used.path).await?;
+        match may_be_told(&named, &bound, &used.to) {
+            Ok(()) => {}
+            Err(WhyNotTold::Unbound) if who.permissions.contains(&Permission::GitopsAdmin) => {
+                check_shared(server, who, &used).await?;
+                to_bind.push(used);
+            }
+            Err(why) => {
+                let status = match why {
+                    WhyNotTold::Unbound => StatusCode::FORBIDDEN,
+                    _ => StatusCode::UNPROCESSABLE_ENTITY,
+                };
+                let NotTold { code, message, help } = NotTold::of(&why, &used);
+                return Err(HttpError::new(status, code, message, help));
+            }
+        }
+    }
+    Ok(to_bind)
+}
+
+/// Where accounts share their credentials, what one account bound is not bound to another host by the admin of another.
+pub(crate) async fn check_shared(
+    server: &Server,
+    who: &Identity,
+    used: &CredentialUse,
+) -> Result<(), HttpError> {
+    if server.config().credentials.is_split_by_account() || who.is_root {
+        return Ok(());
+    }
+    let mut reading = server.store().read().await?;
+    let elsewhere = reading.credential_hosts_elsewhere(&who.account_id, &used.path).await?;
+    match elsewhere.is_empty() || elsewhere.contains(&used.to.to_string()) {
+        true => Ok(()),
+        false => Err(HttpError::forbidden(
+            format!("the credential {} belongs to several accounts and is bound to other hosts", used.path),
+            "ask who administers the installation to bind it",
+        )),
+    }
+}
+
+/// Binds credentials to hosts, on the record.
+pub(crate) async fn bind(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    uses: &[CredentialUse],
+    reason: &str,
+) -> Result<(), StoreError> {
+    for used in uses {
+        let host = used.to.to_string();
+        let binding = CredentialBinding {
+            account_id: who.account_id.clone(),
+            credential_path: used.path.clone(),
+            host: host.clone(),
+            bound_by: who.email.clone(),
+            bound_at: now(),
+        };
+        if writing.credential_bind(&binding).await? {
+            let (target, detail) =
+                (("credential", used.path.as_str()), json!({"host": host, "reason": reason}));
+            writing.audit(tell::entry(&who.actor(), "credential.bind", target, detail, now()));
+        }
+    }
+    Ok(())
+}
+
+/// Binds what a repository uses in the account it moves to, as far as nothing is bound there.
+pub(crate) async fn bind_moved(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    repository: &Repository,
+    (account_id, config): (&str, &Config),
+) -> Result<(), StoreError> {
+    for CredentialUse { path, to } in uses_of(repository, config) {
+        if writing.credential_hosts(account_id, &path).await?.is_empty() {
+            let binding = CredentialBinding {
+                account_id: account_id.to_owned(),
+                credential_path: path,
+                host: to.to_string(),
+                bound_by: who.email.clone(),
+                bound_at: now(),
+            };
+            writing.credential_bind(&binding).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Once, when a server starts that knows of bindings: credentials are bound to the hosts their repositories are on.
+pub(crate) async fn bind_existing(store: &Store, config: &Config) -> Result<(), StoreError> {
+    if store.read().await?.setting(UPGRADED).await?.as_deref() == Some(BOUND) {
+        return Ok(());
+    }
+    let accounts = store.read().await?.accounts().await?;
+    for account in accounts {
+        let mut writing = store.write_account(&account.id).await?;
+        for repository in writing.repositories(&account.id).await? {
+            for CredentialUse { path, to } in uses_of(&repository, config) {
+                let binding = CredentialBinding {
+                    account_id: account.id.clone(),
+                    credential_path: path.clone(),
+                    host: to.to_string(),
+                    bound_by: "windlass".to_owned(),
+                    bound_at: now(),
+                };
+                if writing.credential_bind(&binding).await? {
+                    let detail =
+                        json!({"host": to.to_string(), "reason": "it was used there before the upgrade"});
+                    let target = ("credential", path.as_str());
+                    writing.audit(tell::entry(&Actor::windlass(), "credential.bind", target, detail, now()));
+                }
+            }
+        }
+        writing.commit().await?;
+    }
+    let mut writing = store.write().await?;
+    writing.setting_put(UPGRADED, BOUND).await?;
+    writing.commit().await
+}
