@@ -130,7 +130,7 @@ codes! {
     PlatformMissing "platform-missing" Error:
         "A template needs `node_platform` or `node_platform_id`, its own or inherited through `extends`.";
     PlatformUnresolved "platform-unresolved" Warning:
-        "The node platform is not in the built-in catalogue, so it must already exist in Windlass.";
+        "The node platform is not in the built-in catalogue. On a server, a template with such a platform is proposed and blocked until Windlass knows it.";
     HolderNotPeer "holder-not-peer" Error:
         "A virtual IP can only be held by a peer of its own network.";
     AddressOutsideNetwork "address-outside-network" Error:
@@ -158,7 +158,7 @@ codes! {
     VersionReused "version-reused" Warning:
         "The module's content changes while its version stays, so that the version no longer says what a machine has. Give it a new version.";
     OwnedElsewhere "owned-elsewhere" Error:
-        "Another repository owns this resource. Remove it there first, or keep it only there.";
+        "Another repository owns this resource. It is proposed and blocked, with what depends on it, until that repository gives it up; the rest of the fleet goes on. Remove it there first, or keep it only there.";
     MassDestroy "mass-destroy" Error:
         "The change would destroy more than half of what this repository owns (and more than 10 resources). That is usually an emptied or wrong file; confirm it explicitly if it is meant.";
 }

@@ -14,6 +14,7 @@ pub mod adopt;
 pub mod allocate;
 pub mod catalogue;
 pub mod code;
+pub mod conflict;
 pub mod credential_hosts;
 pub mod desired;
 pub mod diagnostic;

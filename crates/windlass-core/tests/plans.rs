@@ -66,9 +66,11 @@ fn two_repositories_share_an_account_without_fighting() {
 #[test]
 fn what_another_repository_owns_is_an_error_that_names_it() {
     let live = Live::after(&desired("clusters: [{name: shared}]"), &repository("theirs"));
-    let ours = desired("clusters: [{name: shared, labels: {a: b}}]");
+    let ours = desired("clusters: [{name: shared, labels: {a: b}}, {name: ours}]");
     let plan = plan::build(&ours, compare(&ours, &live, &repository("ours")), Confirmation::Missing);
-    assert!(plan.is_empty());
+    assert_eq!(steps(&plan), ["create cluster ours", "update cluster shared"]);
+    assert_eq!(plan.steps[1].change.cause, Cause::Contested);
+    assert_eq!(plan.problems.len(), 1);
     assert_eq!(plan.problems[0].code, Code::OwnedElsewhere);
     assert!(plan.problems[0].message.contains("`theirs`"));
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use windlass_core::code::Severity;
 use windlass_core::desired::Desired;
 use windlass_core::diagnostic::has_errors;
-use windlass_core::diff::{Action, compare};
+use windlass_core::diff::{Action, Cause, compare};
 use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::{Context, Fleet, Memo, Role, read_file};
 use windlass_core::plan::{self, Confirmation, Plan};
@@ -112,7 +112,7 @@ proptest! {
         let comparison = compare(&after.desired, &live, &ours());
         for change in &comparison.changes {
             let owner = live.resources.get(change.key.kind, &change.key.name).map(|live| &live.owner);
-            prop_assert_ne!(owner, Some(&theirs), "{}", change.key);
+            prop_assert_eq!(owner == Some(&theirs), change.cause == Cause::Contested, "{}", change.key);
             if change.action() == Action::Destroy {
                 prop_assert_eq!(owner, Some(&ours()), "{}", change.key);
             }

@@ -15,6 +15,7 @@ mod ending;
 mod forge;
 mod gatekeeper;
 mod grant;
+mod holdings;
 mod http;
 mod loops;
 mod mcp;

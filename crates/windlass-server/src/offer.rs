@@ -1,14 +1,15 @@
 //! Opening proposals for the steps of a plan, and keeping those that still stand in their place.
 
-use windlass_core::diff::Change;
+use windlass_core::conflict::Claimant;
 use windlass_core::plan::{Plan, Step};
-use windlass_core::proposal::{Reconciled, Status, blockers};
+use windlass_core::proposal::{Reconciled, Status};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 use windlass_store::{Account, AccountWriting, Placed, Proposal, Repository, Run, StoreError, new_id};
 
 use crate::gatekeeper::Gatekeeper;
 use crate::grant::{granted, let_through, tell_grant};
+use crate::holdings::{Candidate, Declarations};
 use crate::tell;
 use crate::world::World;
 
@@ -26,6 +27,12 @@ impl Offer<'_> {
     fn step(&self, position: usize) -> &Step {
         &self.plan.steps[position]
     }
+
+    /// The change of a step, wanted by the repository, with its proposal if there is one already.
+    fn candidate<'c>(&'c self, position: usize, proposal: Option<&'c str>) -> Candidate<'c> {
+        let claimant = Claimant::Repository { id: &self.repository.id, proposal };
+        Candidate { change: &self.step(position).change, claimant }
+    }
 }
 
 /// Opens new proposals, places standing ones anew, and lets through what the gate lets through by itself.
@@ -36,8 +43,8 @@ pub(crate) async fn open_proposals(
     declared_at: impl FnOnce(&[ResourceKey]) -> Vec<Option<(String, usize)>>,
 ) -> Result<(), StoreError> {
     let positions = reconciled.keep.iter().map(|(_, position)| position).chain(&reconciled.open);
-    let changes: Vec<Change> = positions.map(|position| offer.step(*position).change.clone()).collect();
-    let world = World::around(writing, &offer.account.id, &changes).await?;
+    let candidates: Vec<Candidate<'_>> = positions.map(|position| offer.candidate(*position, None)).collect();
+    let world = World::around(writing, &offer.account.id, &candidates, Declarations::Stored).await?;
     let gatekeeper = Gatekeeper::of(offer.account);
     keep(writing, offer, reconciled, &world, &gatekeeper).await?;
     let keys: Vec<ResourceKey> =
@@ -47,7 +54,7 @@ pub(crate) async fn open_proposals(
     for (position, place) in reconciled.open.iter().zip(places) {
         let step = offer.step(*position);
         let mut proposal = new_proposal(offer, step, *position, place);
-        proposal.blocked_by = blockers(&step.change, &world);
+        proposal.blocked_by = world.blockers(offer.candidate(*position, None));
         let run_id = &offer.run.id;
         let event =
             tell::proposal_event(&proposal, run_id, Status::PendingApproval, "windlass", None, offer.now);
@@ -122,7 +129,7 @@ async fn keep(
         .iter()
         .map(|(id, position)| {
             let step = offer.step(*position);
-            let blocked_by = blockers(&step.change, world);
+            let blocked_by = world.blockers(offer.candidate(*position, Some(id)));
             Placed { id, position: *position, waits_for: waits_of(step), blocked_by }
         })
         .collect();

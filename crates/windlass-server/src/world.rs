@@ -4,15 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use windlass_core::catalogue::{Known, KnownVersions};
+use windlass_core::conflict::{Conflict, Holdings};
 use windlass_core::desired::Desired;
 use windlass_core::diff::Change;
 use windlass_core::digest::Digest;
 use windlass_core::live::{Live, LiveResource, Owner};
 use windlass_core::manifest::Context;
-use windlass_core::proposal::Existing;
+use windlass_core::proposal::{Existing, blockers};
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use windlass_core::value::Lifecycle;
 use windlass_store::{Account, Reading, Resource, StoreError};
+
+use crate::holdings::{self, Candidate, Declarations};
 
 /// When more specs than this are needed, reading all is faster than looking each up.
 const READ_ALL: usize = 5_000;
@@ -119,13 +122,14 @@ pub(crate) async fn reading_context(reading: &mut Reading, account: &Account) ->
 }
 
 /// What exists in an account around some changes, while they are made one after the other: what they change, what they
-/// refer to, and what refers to what they destroy. Of anything else it knows nothing.
+/// refer to, what refers to what they destroy, and who has what they want. Of anything else it knows nothing.
 #[derive(Debug)]
 pub(crate) struct World {
     present: ResourceMap<Standing>,
     built_in: Known,
     /// Who refers to what will be destroyed.
     referrers: ResourceMap<BTreeSet<ResourceKey>>,
+    holdings: Holdings,
 }
 
 /// What is known of a live resource.
@@ -140,11 +144,13 @@ impl World {
     pub(crate) async fn around(
         reading: &mut Reading,
         account_id: &str,
-        changes: &[Change],
+        candidates: &[Candidate<'_>],
+        declarations: Declarations<'_>,
     ) -> Result<World, StoreError> {
-        let mut near: BTreeSet<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
+        let changes = || candidates.iter().map(|candidate| candidate.change);
+        let mut near: BTreeSet<ResourceKey> = changes().map(|change| change.key.clone()).collect();
         let mut doomed = Vec::new();
-        for change in changes {
+        for change in changes() {
             match &change.after {
                 Some(spec) => near.extend(spec.targets(&change.key.name)),
                 None => doomed.push(change.key.clone()),
@@ -152,6 +158,7 @@ impl World {
         }
         let near: Vec<ResourceKey> = near.into_iter().collect();
         let heads = reading.resource_heads_of(account_id, &near).await?;
+        let holdings = holdings::load(reading, account_id, candidates, &heads, declarations).await?;
         let present = heads
             .into_iter()
             .map(|head| (head.key, Standing { digest: head.digest, owner_id: head.owner_id }))
@@ -163,15 +170,26 @@ impl World {
                 known.insert(referrer);
             }
         }
-        Ok(World { present, built_in: Known::offline(), referrers })
+        Ok(World { present, built_in: Known::offline(), referrers, holdings })
     }
 
     pub(crate) fn standing(&self, key: &ResourceKey) -> Option<&Standing> {
         self.present.get(key.kind, &key.name)
     }
 
+    /// What others have that a change wants.
+    pub(crate) fn conflicts(&self, candidate: Candidate<'_>) -> Vec<Conflict> {
+        self.holdings.conflicts(candidate.change, candidate.claimant)
+    }
+
+    /// Everything that a change waits for, beside approval.
+    pub(crate) fn blockers(&self, candidate: Candidate<'_>) -> Vec<String> {
+        blockers(candidate.change, self, &self.conflicts(candidate))
+    }
+
     /// Notes that a change was made, for whom.
     pub(crate) fn make(&mut self, change: &Change, owner_id: Option<&str>) {
+        self.holdings.make(change, owner_id);
         let key = &change.key;
         for target in change.before.iter().flat_map(|before| before.targets(&key.name)) {
             if let Some(known) = self.referrers.get_mut(target.kind, &target.name) {
@@ -195,6 +213,10 @@ impl World {
 impl Existing for World {
     fn exists(&self, kind: Kind, name: &str) -> bool {
         self.present.contains(kind, name) || self.built_in.has(kind, name)
+    }
+
+    fn has_platform(&self, name: &str) -> bool {
+        self.built_in.platforms.contains(name)
     }
 
     fn referrers(&self, key: &ResourceKey) -> Vec<ResourceKey> {

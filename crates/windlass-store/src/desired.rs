@@ -129,6 +129,25 @@ impl Reading {
         self.connection.rows(sql, values).await?.first_mut().map(Row::text).transpose()
     }
 
+    /// Which of these repositories declare which of these: repository and resource.
+    pub async fn wanted_among(
+        &mut self,
+        pairs: &[(&str, &ResourceKey)],
+    ) -> Result<Vec<(String, ResourceKey)>, StoreError> {
+        let given = pairs.iter().map(|(id, key)| values![*id, key.kind.slug(), &key.name]).collect();
+        let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT desired.repository_id, desired.kind, desired.name FROM given CROSS JOIN desired \
+                      WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
+                      AND desired.name = given.name";
+        let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
+        rows.iter_mut()
+            .map(|row| {
+                let repository = row.text()?;
+                Ok((repository, ResourceKey::new(row.word(Kind::from_word)?, row.text()?)))
+            })
+            .collect()
+    }
+
     /// Specs of what a repository wants: of these, or of all.
     pub async fn wanted_specs(
         &mut self,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use windlass_core::conflict::OpenProposal;
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
 use windlass_core::proposal::{Declined, Fates, Offered, Status};
@@ -11,7 +12,8 @@ use windlass_core::time::Timestamp;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::page::{like_pattern, search_pattern};
-use crate::proposals::{Approval, COLUMNS, Proposal, read_proposal};
+use crate::proposals::{Approval, COLUMNS, Proposal, cause_of, read_proposal};
+use crate::resources::read_spec;
 use crate::sql::{Row, Value, values};
 
 /// Which proposals to list.
@@ -290,6 +292,30 @@ impl Reading {
                 let id = row.text()?;
                 let (key, base, desired) = read_identity(row)?;
                 Ok(Offered { id, key, base, desired, status: row.word(Status::from_slug)? })
+            })
+            .collect()
+    }
+
+    /// Open proposals of an account's repositories but one, oldest first, each with its spec if that may claim addresses.
+    pub async fn proposals_open_beside(
+        &mut self,
+        account_id: &str,
+        repository_id: Option<&str>,
+    ) -> Result<Vec<OpenProposal>, StoreError> {
+        let sql = "SELECT id, repository_id, repository_name, kind, name, cause, \
+                   CASE WHEN kind IN ('network', 'peer', 'virtual_ip') THEN COALESCE(edited_spec, after_spec) END \
+                   FROM proposals WHERE account_id = $1 AND status IN ('pending_approval', 'approved') \
+                   AND repository_id IN (SELECT repositories.id FROM repositories WHERE repositories.account_id = $1 \
+                   AND repositories.id <> $2) ORDER BY id";
+        let mut rows =
+            self.connection.rows(sql, values![account_id, repository_id.unwrap_or_default()]).await?;
+        rows.iter_mut()
+            .map(|row| {
+                let (id, repository_id, repository_name) = (row.text()?, row.text()?, row.text()?);
+                let key = ResourceKey::new(row.word(Kind::from_word)?, row.text()?);
+                let cause = row.word(cause_of)?;
+                let spec = row.optional_text()?.map(|text| read_spec(key.kind, &text)).transpose()?;
+                Ok(OpenProposal { id, repository_id, repository_name, key, cause, spec })
             })
             .collect()
     }

@@ -165,8 +165,8 @@ fn read_edit(row: &mut Row, kind: Kind) -> Result<Option<Edit>, StoreError> {
     Ok(Some(Edit { spec: Arc::new(read_spec(kind, &spec)?), digest, by }))
 }
 
-fn cause_of(slug: &str) -> Option<Cause> {
-    [Cause::Declared, Cause::Edited, Cause::Adopted, Cause::Removed]
+pub(crate) fn cause_of(slug: &str) -> Option<Cause> {
+    [Cause::Declared, Cause::Edited, Cause::Adopted, Cause::Contested, Cause::Removed]
         .into_iter()
         .find(|cause| cause_slug(*cause) == slug)
 }
@@ -176,6 +176,7 @@ fn cause_slug(cause: Cause) -> &'static str {
         Cause::Declared => "declared",
         Cause::Edited => "edited",
         Cause::Adopted => "adopted",
+        Cause::Contested => "contested",
         Cause::Removed => "removed",
     }
 }

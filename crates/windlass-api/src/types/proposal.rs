@@ -23,7 +23,7 @@ pub struct ProposalInfo {
     pub name: String,
     /// `create`, `update` or `destroy`.
     pub change: String,
-    /// Why: `declared`, `edited`, `adopted` or `removed`.
+    /// Why: `declared`, `edited`, `adopted`, `contested` (another repository owns it) or `removed`.
     pub cause: String,
     /// The reason in words.
     pub explanation: String,

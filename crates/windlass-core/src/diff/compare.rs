@@ -50,6 +50,8 @@ pub enum Cause {
     Edited,
     /// It is live, nobody owned it, and now these files declare it.
     Adopted,
+    /// It is live, these files declare it, and another repository owns it. It waits until that one gives it up.
+    Contested,
     /// These files owned it and declare it no longer.
     Removed,
 }
@@ -59,7 +61,7 @@ impl Cause {
     pub const fn action(self) -> Action {
         match self {
             Cause::Declared => Action::Create,
-            Cause::Edited | Cause::Adopted => Action::Update,
+            Cause::Edited | Cause::Adopted | Cause::Contested => Action::Update,
             Cause::Removed => Action::Destroy,
         }
     }
@@ -111,7 +113,7 @@ impl Change {
 pub struct Comparison {
     /// In key order. Ordering for apply is the plan's business.
     pub changes: Vec<Change>,
-    /// Resources that may not be changed from here.
+    /// Resources that another repository owns. Each is among the changes too, and waits.
     pub problems: Vec<Remark>,
     /// How many live resources the repository owns.
     pub owned: usize,
@@ -135,7 +137,7 @@ pub fn compare(desired: &Desired, live: &Live, repository: &Owner) -> Comparison
             Some(current) if current.owner == Owner::Nobody => Cause::Adopted,
             Some(current) => {
                 comparison.problems.push(owned_elsewhere(key(), current));
-                continue;
+                Cause::Contested
             }
         };
         comparison.changes.push(Change {

@@ -13,6 +13,9 @@ impl Step {
                 "adopts a resource nobody owned, as it is".to_owned()
             }
             Cause::Adopted => format!("adopts a resource nobody owned, and changes {}", self.field_list()),
+            Cause::Contested => {
+                "takes over a resource that another repository owns, once that one gives it up".to_owned()
+            }
             Cause::Removed => "owned by this repository and no longer declared".to_owned(),
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::diagnostic::Diagnostic;
-use crate::diff::{Action, Change};
+use crate::diff::{Action, Cause, Change};
 use crate::remark::Remark;
 use crate::resource::{At, ResourceKey, ResourceMap, Spec, member_name};
 use crate::value::quoted;
@@ -142,6 +142,8 @@ pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<Remark> {
     };
     changes
         .iter()
+        // What another repository owns has versions of its own.
+        .filter(|change| change.cause != Cause::Contested)
         .filter_map(|change| {
             let version = version_of(&change.after)?;
             let is_reused =

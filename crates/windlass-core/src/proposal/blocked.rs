@@ -1,5 +1,6 @@
-//! What a change still waits for.
+//! What a change still waits for, beside approval.
 
+use crate::conflict::Conflict;
 use crate::diff::{Action, Change};
 use crate::resource::{Kind, ResourceKey, Spec};
 
@@ -8,6 +9,9 @@ pub trait Existing {
     /// Whether the resource is live or comes with Windlass.
     fn exists(&self, kind: Kind, name: &str) -> bool;
 
+    /// Whether machines of this platform can be made.
+    fn has_platform(&self, name: &str) -> bool;
+
     /// Live resources that refer to this one.
     fn referrers(&self, key: &ResourceKey) -> Vec<ResourceKey>;
 }
@@ -15,19 +19,29 @@ pub trait Existing {
 /// Reasons of one sort that are told; of the others only how many there are.
 const TOLD: usize = 10;
 
-/// Why the change cannot be made yet: what it refers to and is not there, or what still refers to what it destroys.
-pub fn blockers(change: &Change, existing: &impl Existing) -> Vec<String> {
+/// Why the change cannot be made yet: what others have, what it refers to and is not there, or what still refers to what
+/// it destroys.
+pub fn blockers(change: &Change, existing: &impl Existing, conflicts: &[Conflict]) -> Vec<String> {
+    let mut reasons = told(conflicts, ToString::to_string);
     match (change.action(), change.after.as_deref()) {
-        (Action::Destroy, _) => told(&existing.referrers(&change.key), "still refers to it"),
-        (_, Some(spec)) => told(&missing(&change.key.name, spec, existing), "does not exist yet"),
-        (_, None) => Vec::new(),
+        (Action::Destroy, _) => {
+            let referrers = existing.referrers(&change.key);
+            reasons.extend(told(&referrers, |key| format!("{key} still refers to it")));
+        }
+        (_, Some(spec)) => {
+            let missing = missing(&change.key.name, spec, existing);
+            reasons.extend(told(&missing, |key| format!("{key} does not exist yet")));
+            reasons.extend(missing_platform(spec, existing));
+        }
+        (_, None) => {}
     }
+    reasons
 }
 
-fn told(keys: &[ResourceKey], what: &str) -> Vec<String> {
-    let mut reasons: Vec<String> = keys.iter().take(TOLD).map(|key| format!("{key} {what}")).collect();
-    if keys.len() > TOLD {
-        reasons.push(format!("the same of {} more", keys.len() - TOLD));
+fn told<T>(all: &[T], reason: impl Fn(&T) -> String) -> Vec<String> {
+    let mut reasons: Vec<String> = all.iter().take(TOLD).map(reason).collect();
+    if all.len() > TOLD {
+        reasons.push(format!("the same of {} more", all.len() - TOLD));
     }
     reasons
 }
@@ -37,4 +51,12 @@ fn missing(name: &str, spec: &Spec, existing: &impl Existing) -> Vec<ResourceKey
     let mut targets = spec.targets(name);
     targets.retain(|target| !existing.exists(target.kind, &target.name));
     targets
+}
+
+/// A template's platform that is not in the catalogue. A platform named by id is whatever has that id.
+fn missing_platform(spec: &Spec, existing: &impl Existing) -> Option<String> {
+    let Spec::Template(template) = spec else { return None };
+    let platform = template.node_platform.as_ref()?;
+    let is_there = existing.has_platform(platform.as_str());
+    (!is_there).then(|| format!("the platform {platform} is not in the catalogue"))
 }

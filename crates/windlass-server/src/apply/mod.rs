@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use windlass_store::{Lease, StoreError, Turn};
 
-pub(crate) use settle::settle_runs;
+pub(crate) use settle::{note_blockers, settle_runs};
 
 use crate::clock::now;
 use crate::crash::crash_point;

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 use windlass_core::diff::{Change, short_document};
-use windlass_core::proposal::{Fates, RunFacts, blockers, run_status};
+use windlass_core::proposal::{Fates, RunFacts, run_status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Reading, StoreError};
 
-use super::verdict::effective_change;
+use super::verdict::{candidate, effective_change};
 use crate::drift::differences_of;
+use crate::holdings::{Candidate, Declarations};
 use crate::server::Server;
 use crate::world::World;
 
@@ -60,6 +61,17 @@ async fn drift_document(
     Ok(short_document(found.open().map(|difference| (difference.action, &difference.key))))
 }
 
+/// Notes anew what a proposal waits for: someone changed what it would apply.
+pub(crate) async fn note_blockers(writing: &mut AccountWriting, id: &str) -> Result<(), StoreError> {
+    let account_id = writing.account_id().to_owned();
+    let Some(proposal) = writing.proposal(&account_id, id).await? else { return Ok(()) };
+    let change = effective_change(&proposal);
+    let candidate = candidate(&proposal, &change);
+    let world = World::around(writing, &account_id, &[candidate], Declarations::Stored).await?;
+    let reasons = world.blockers(candidate);
+    writing.proposals_block(&[(proposal.id.clone(), reasons)]).await
+}
+
 /// Tells undecided proposals that waited for something whether they still do. Nothing is written while nothing is new.
 pub(super) async fn refresh_blocked(server: &Server, account_id: &str) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
@@ -81,10 +93,12 @@ async fn changed_blocks(
 ) -> Result<Vec<(String, Vec<String>)>, StoreError> {
     let waiting = reading.proposals_blocked(account_id).await?;
     let changes: Vec<Change> = waiting.iter().map(effective_change).collect();
-    let world = World::around(reading, account_id, &changes).await?;
-    let now_blocked = waiting.into_iter().zip(&changes).filter_map(|(proposal, change)| {
-        let reasons = blockers(change, &world);
-        (reasons != proposal.blocked_by).then_some((proposal.id, reasons))
+    let candidates: Vec<Candidate<'_>> =
+        waiting.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
+    let world = World::around(reading, account_id, &candidates, Declarations::Stored).await?;
+    let now_blocked = waiting.iter().zip(&candidates).filter_map(|(proposal, candidate)| {
+        let reasons = world.blockers(*candidate);
+        (reasons != proposal.blocked_by).then_some((proposal.id.clone(), reasons))
     });
     Ok(now_blocked.collect())
 }

@@ -1,12 +1,14 @@
 //! What becomes of an approved proposal now. Values in, values out: it touches nothing.
 
+use windlass_core::conflict::Claimant;
 use windlass_core::diff::Change;
 use windlass_core::gate::Consent;
-use windlass_core::proposal::{Status, blockers};
+use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_store::{Account, AccountWriting, Approvals, Proposal, Repository, StoreError};
 
 use crate::gatekeeper::Gatekeeper;
+use crate::holdings::{Candidate, Declarations};
 use crate::world::World;
 
 /// What becomes of an approved proposal.
@@ -38,9 +40,11 @@ impl Scene {
         now: Timestamp,
     ) -> Result<Scene, StoreError> {
         let changes: Vec<Change> = group.iter().map(effective_change).collect();
+        let candidates: Vec<Candidate<'_>> =
+            group.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
         let ids: Vec<&str> = group.iter().map(|proposal| proposal.id.as_str()).collect();
         Ok(Scene {
-            world: World::around(writing, &account.id, &changes).await?,
+            world: World::around(writing, &account.id, &candidates, Declarations::Stored).await?,
             gatekeeper: Gatekeeper::of(account),
             repositories: writing.repositories(&account.id).await?,
             approvals: writing.approvals_of(&ids).await?,
@@ -69,7 +73,7 @@ impl Scene {
         if let Some((status, reason)) = self.moved(proposal, &change) {
             return Verdict::End(status, reason);
         }
-        let reasons = blockers(&change, &self.world);
+        let reasons = self.world.blockers(candidate(proposal, &change));
         if !reasons.is_empty() {
             return Verdict::Wait(reasons);
         }
@@ -82,8 +86,8 @@ impl Scene {
         let standing = self.world.standing(&change.key);
         let live = standing.map(|standing| standing.digest);
         let owner = standing.and_then(|standing| standing.owner_id.as_deref());
-        let is_ours = owner.is_none_or(|owner| owner == proposal.repository_id);
-        if live == change.base && is_ours {
+        // What another repository owns by now is not lost: it is in conflict, and waits.
+        if live == change.base {
             return None;
         }
         // What someone made by hand belongs to nobody, and is what was to be made nevertheless; the next sync adopts it.
@@ -95,6 +99,12 @@ impl Scene {
             false => (Status::Superseded, "the live state moved since this was approved"),
         })
     }
+}
+
+/// A proposal's change, wanted by its repository.
+pub(super) fn candidate<'c>(proposal: &'c Proposal, change: &'c Change) -> Candidate<'c> {
+    let claimant = Claimant::Repository { id: &proposal.repository_id, proposal: Some(proposal.id.as_str()) };
+    Candidate { change, claimant }
 }
 
 /// The change as it will be made: with what someone edited, if they did.

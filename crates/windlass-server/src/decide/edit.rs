@@ -14,7 +14,7 @@ use crate::auth::Identity;
 use crate::clock::now;
 use crate::payload::{put_back_hidden, spec_value};
 use crate::server::Server;
-use crate::tell;
+use crate::{apply, tell};
 
 /// Changes what a pending proposal would apply; null takes that back. Approvals given before no longer count.
 pub(crate) async fn edit(
@@ -45,6 +45,7 @@ pub(crate) async fn edit(
     if !writing.proposal_edit(id, version, edited.as_ref()).await? {
         return Err(DecisionError::Outdated);
     }
+    apply::note_blockers(&mut writing, id).await?;
     let after = edited.as_ref().map(|edit| edit.digest).or(proposal.change.desired);
     let detail = json!({"resource": proposal.change.key.to_string()});
     writing.audit(AuditEntry {

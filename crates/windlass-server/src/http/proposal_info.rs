@@ -88,6 +88,9 @@ fn explanation(cause: Cause, proposal: &Proposal) -> String {
         Cause::Declared => format!("{repository} declares it and it does not exist"),
         Cause::Edited => format!("{repository} declares it differently"),
         Cause::Adopted => format!("it exists, nobody owns it, and {repository} declares it: it will own it"),
+        Cause::Contested => {
+            format!("{repository} declares it, and another repository owned it when this was proposed")
+        }
         Cause::Removed => format!("{repository} owned it and declares it no longer"),
     }
 }

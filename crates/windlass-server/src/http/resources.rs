@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use windlass_api::noun::Noun;
 use windlass_api::types::{OwnerInfo, ResourceInfo, ResourceList};
 use windlass_core::allocate::{Allocation, allocate};
+use windlass_core::conflict::Claimant;
 use windlass_core::diff::{Action, Cause, Change, hide_secrets};
 use windlass_core::live::{Live, LiveResource};
 use windlass_core::proposal::{Existing as _, blockers};
@@ -21,6 +22,7 @@ use super::page::{PageQuery, cut};
 use super::request::{Answer, Body, IfMatch, Query, created, done, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::holdings::{Candidate, Declarations};
 use crate::payload::{name_of, put_back_hidden, spec_value, unwrap};
 use crate::server::Server;
 use crate::tell::ResourceChange;
@@ -401,8 +403,14 @@ async fn put(
         desired: Some(spec.digest()),
         after: Some(std::sync::Arc::new(spec)),
     };
-    let world = World::around(writing, &who.account_id, std::slice::from_ref(&change)).await?;
-    let missing = blockers(&change, &world);
+    let candidate = Candidate { change: &change, claimant: Claimant::Person };
+    let world = World::around(writing, &who.account_id, &[candidate], Declarations::Stored).await?;
+    let conflicts = world.conflicts(candidate);
+    if let Some(conflict) = conflicts.first() {
+        let help = "choose other addresses, or change the other resource first";
+        return Err(HttpError::conflict("conflict", conflict.to_string(), help));
+    }
+    let missing = blockers(&change, &world, &conflicts);
     if !missing.is_empty() {
         let help = "make what it refers to first";
         return Err(HttpError::unprocessable("reference-unresolved", missing.join("; "), help));
@@ -463,7 +471,8 @@ pub(super) async fn remove(
         after: None,
         desired: None,
     };
-    let world = World::around(&mut writing, &who.account_id, std::slice::from_ref(&change)).await?;
+    let candidate = Candidate { change: &change, claimant: Claimant::Person };
+    let world = World::around(&mut writing, &who.account_id, &[candidate], Declarations::Stored).await?;
     let referrers = world.referrers(&before.key);
     if let Some(first) = referrers.first() {
         let more =

@@ -1,13 +1,15 @@
 //! What would become of each step if it were proposed now.
 
+use windlass_core::conflict::Claimant;
 use windlass_core::diff::Change;
 use windlass_core::plan::{Foreseen, Plan};
-use windlass_core::proposal::blockers;
-use windlass_core::resource::ResourceKey;
+use windlass_core::proposal::{Offered, blockers};
+use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 use windlass_store::{Account, Reading, Repository, StoreError};
 
 use crate::gatekeeper::{Foreseeable, Gatekeeper};
+use crate::holdings::{Candidate, Declarations};
 use crate::sync::Material;
 use crate::world::World;
 
@@ -26,13 +28,30 @@ pub(super) async fn all(
     around: &Around<'_>,
 ) -> Result<Vec<Foreseen>, StoreError> {
     let changes: Vec<Change> = plan.steps.iter().map(|step| step.change.clone()).collect();
-    let mut world = World::around(reading, &account.id, &changes).await?;
+    let offered = reading.proposals_offered(&repository.id).await?;
+    let offered: ResourceMap<&Offered> =
+        offered.iter().map(|offered| (offered.key.clone(), offered)).collect();
+    let candidates: Vec<Candidate<'_>> = changes
+        .iter()
+        .map(|change| {
+            let proposal = offered.get(change.key.kind, &change.key.name);
+            let proposal = proposal.filter(|it| it.base == change.base && it.desired == change.desired);
+            let proposal = proposal.map(|proposal| proposal.id.as_str());
+            Candidate { change, claimant: Claimant::Repository { id: &repository.id, proposal } }
+        })
+        .collect();
+    let declarations = Declarations::Read(&material.desired);
+    let mut world = World::around(reading, &account.id, &candidates, declarations).await?;
     let gatekeeper = Gatekeeper::of(account);
     let keys: Vec<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
     let places = material.declared_at(&keys);
-    let foreseen = changes.iter().zip(&places).map(|(change, place)| {
-        let blocked_by = blockers(change, &world);
-        world.make(change, Some(&repository.id));
+    let foreseen = candidates.iter().zip(&places).map(|(candidate, place)| {
+        let (change, conflicts) = (candidate.change, world.conflicts(*candidate));
+        let blocked_by = blockers(change, &world, &conflicts);
+        // What conflicts is not made, so that what refers to it waits too.
+        if conflicts.is_empty() {
+            world.make(change, Some(&repository.id));
+        }
         let path = place.as_ref().map(|(file, _)| file.as_str());
         let judgement =
             gatekeeper.foresee(&Foreseeable { change, repository, path, author: around.author }, around.now);

@@ -90,6 +90,8 @@ pub(super) fn refusal_of(plan: &Plan) -> Option<windlass_store::RunError> {
             "look for an emptied or misplaced file; if it is meant, sync with confirm_mass_destroy",
         ));
     }
-    let first = plan.problems.iter().find(|remark| remark.code.severity() == Severity::Error)?;
+    // What another repository owns is proposed and blocked; the rest goes on.
+    let is_fatal = |code: Code| code.severity() == Severity::Error && code != Code::OwnedElsewhere;
+    let first = plan.problems.iter().find(|remark| is_fatal(remark.code))?;
     Some(super::fetch::run_error(first.code.slug(), first.message.clone(), first.help.clone()))
 }

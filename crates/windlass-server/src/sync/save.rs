@@ -1,6 +1,7 @@
 //! The end of a run: everything it found and decided, in one transaction.
 
 use serde_json::{Value, json};
+use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
 use windlass_core::plan::Confirmation;
@@ -213,6 +214,15 @@ async fn close(
     end_all(writing, &endings, Some(&run.id), now).await
 }
 
+/// The problems of a commit that was read before: as they were told then, but for what other repositories own. That
+/// changes without the commit, and is told as it is now.
+fn problems_still(then: &Value, now: &[Diagnostic]) -> Vec<Value> {
+    let code = Code::OwnedElsewhere;
+    let then = then.as_array().into_iter().flatten().filter(|problem| problem["code"] != code.slug());
+    let now = now.iter().filter(|problem| problem.code == code).map(|problem| json!(problem));
+    then.cloned().chain(now).collect()
+}
+
 /// Ends the run itself.
 async fn conclude(
     writing: &mut AccountWriting,
@@ -229,9 +239,10 @@ async fn conclude(
     run.diff_count = steps.len() + refused;
     run.remaining = reconciled.remaining;
     run.skipped = Value::Array(decide::skipped(decided, &reconciled.held_back));
-    if material.is_fresh() {
-        run.problems = json!(material.problems);
-    }
+    run.problems = match material.is_fresh() {
+        true => json!(material.problems),
+        false => json!(problems_still(&run.problems, &material.problems)),
+    };
     run.completed_at = Some(clock::now());
     let has_proposals = !(reconciled.keep.is_empty() && reconciled.open.is_empty());
     let fates = if has_proposals { Fates::Open } else { Fates::None };

@@ -167,3 +167,19 @@ async fn only(world: &World, repository_id: &str) -> Wanted {
     assert_eq!(found.len(), 1);
     found.remove(0)
 }
+
+#[test]
+fn what_repositories_declare_among_some_is_found() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let (fleet, other) = (world.repository(&acme, "fleet").await, world.repository(&acme, "other").await);
+        let eu = node("eu");
+        replace(&world, &fleet.id, &[wanted("a", &eu, "f"), wanted("b", &eu, "f")]).await;
+        replace(&world, &other.id, &[wanted("b", &eu, "f")]).await;
+        let mut reading = world.store.read().await.unwrap();
+        let (a, c) = (node_key("a"), node_key("c"));
+        let pairs = [(fleet.id.as_str(), &a), (other.id.as_str(), &a), (fleet.id.as_str(), &c)];
+        assert_eq!(reading.wanted_among(&pairs).await.unwrap(), [(fleet.id.clone(), a.clone())]);
+        assert_eq!(reading.wanted_among(&[]).await.unwrap(), []);
+    });
+}

@@ -206,3 +206,33 @@ fn a_rejection_counts_until_something_else_becomes_of_the_resource() {
         assert_eq!((found.len(), found[0].until_change), (1, true));
     });
 }
+
+#[test]
+fn what_other_repositories_of_the_account_propose_is_found_with_specs_that_may_claim_addresses() {
+    on_both(|world| async move {
+        let (acme, globex) = (world.account("acme").await, world.account("globex").await);
+        let fleet = world.repository(&acme, "fleet").await;
+        let other = world.repository(&acme, "other").await;
+        let elsewhere = world.repository(&globex, "fleet").await;
+        for repository in [&fleet, &other, &elsewhere] {
+            let run = world.run(repository).await;
+            let closed = world.proposals(&run, &["open", "closed"]).await.remove(1);
+            let mut writing = world.store.write().await.unwrap();
+            let ends = moved(Status::PendingApproval, Status::Rejected);
+            assert!(writing.proposal_move(&closed.id, &ends).await.unwrap());
+            writing.commit().await.unwrap();
+        }
+        let mut reading = world.store.read().await.unwrap();
+        let found = reading.proposals_open_beside(&acme, Some(&fleet.id)).await.unwrap();
+        let told: Vec<_> =
+            found.iter().map(|it| (it.repository_name.as_str(), it.key.name.as_str())).collect();
+        assert_eq!(told, [("other", "open")]);
+        assert!(found[0].spec.is_none(), "a node claims no addresses");
+        assert_eq!(reading.proposals_open_beside(&acme, None).await.unwrap().len(), 2);
+        drop(reading);
+        world.tamper("UPDATE proposals SET kind = 'network', after_spec = '{\"cidr\":\"10.0.0.0/8\"}'").await;
+        let mut reading = world.store.read().await.unwrap();
+        let found = reading.proposals_open_beside(&acme, Some(&fleet.id)).await.unwrap();
+        assert!(found[0].spec.is_some());
+    });
+}

@@ -33,6 +33,7 @@ fn a_proposal_comes_back_as_it_was_opened() {
             change(Cause::Declared, None, Some(&eu)),
             change(Cause::Edited, Some(&eu), Some(&us)),
             change(Cause::Adopted, Some(&eu), Some(&eu)),
+            change(Cause::Contested, Some(&eu), Some(&us)),
             change(Cause::Removed, Some(&us), None),
         ];
         let opened: Vec<Proposal> = changes
@@ -47,7 +48,7 @@ fn a_proposal_comes_back_as_it_was_opened() {
             assert_eq!(format!("{found:?}"), format!("{expected:?}"));
             assert_eq!(found.content_digest(), expected.content_digest());
         }
-        assert_eq!(writing.run_proposals(&run.id).await.unwrap().len(), 4);
+        assert_eq!(writing.run_proposals(&run.id).await.unwrap().len(), 5);
     });
 }
 

@@ -184,8 +184,12 @@ fn write_group(out: &mut impl io::Write, group: &plan::Group<'_>, terminal: &Ter
             names[many - 1]
         ),
     };
-    let adopted = if group.cause == Cause::Adopted { " (adopted: nobody owned it)" } else { "" };
-    writeln!(out, "{dim}{positions:>5}{dim:#}  {style}{sign} {title}{style:#}{adopted}")?;
+    let owner = match group.cause {
+        Cause::Adopted => " (adopted: nobody owned it)",
+        Cause::Contested => " (another repository owns it)",
+        Cause::Declared | Cause::Edited | Cause::Removed => "",
+    };
+    writeln!(out, "{dim}{positions:>5}{dim:#}  {style}{sign} {title}{style:#}{owner}")?;
     for line in step_lines(step, terminal.width.saturating_sub(12)) {
         writeln!(out, "         {}", clean(&line))?;
     }

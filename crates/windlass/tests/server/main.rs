@@ -10,6 +10,7 @@ mod receiver;
 mod addresses;
 mod backups;
 mod batches;
+mod clashes;
 mod crashes;
 mod forge;
 mod gate;

@@ -44,10 +44,9 @@ fn two_repositories_share_an_account() {
 
     core.commit("fleet.yaml", &nodes("edge", "core", 0..1));
     let run = api.sync(&core_id).unwrap();
-    let error = run.error.unwrap();
-    assert_eq!(run.status, "failed");
-    assert!(error.message.contains("fleet-edge"), "{error:?}");
-    assert!(run.proposals.is_empty());
+    assert_eq!(run.status, "diff_ready", "{:?}", run.error);
+    let contested = run.proposals.iter().find(|proposal| proposal.name == "edge").unwrap();
+    assert_eq!(contested.blocked_by, ["template edge is owned by the repository `fleet-edge`"]);
     assert_eq!(owners(api), all);
 
     api.text(api.call(Operation::RepositoryRemove, &[&edge_id])).unwrap();

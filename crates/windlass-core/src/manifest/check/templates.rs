@@ -35,11 +35,17 @@ pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
                 message: format!("the platform {} is not in the catalogue", quoted(platform.as_str())),
                 help: match near {
                     Some(near) => {
-                        format!("did you mean {}? Otherwise it must exist in Windlass", quoted(near))
+                        format!(
+                            "did you mean {}? Otherwise it must exist in Windlass; there, the change waits until it does",
+                            quoted(near)
+                        )
                     }
                     None => {
                         let all: Vec<&str> = names().collect();
-                        format!("it must exist in Windlass; the catalogue has {}", all.join(", "))
+                        format!(
+                            "it must exist in Windlass; there, the change waits until it does. The catalogue has {}",
+                            all.join(", ")
+                        )
                     }
                 },
             });

@@ -1,0 +1,238 @@
+//! Who has what in an account, as far as some changes need to know it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ipnet::IpNet;
+
+use super::claim::{Claim, Scope, claims_of, new_claims};
+use super::{Claimant, Conflict, HeldBy};
+use crate::diff::{Action, Cause, Change};
+use crate::resource::{Kind, NetworkSpec, ResourceKey, ResourceMap, Spec};
+
+/// Who has a range of addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RangeHolder {
+    key: ResourceKey,
+    by: Holder,
+}
+
+/// Who has something, by id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Holder {
+    Owner(Option<String>),
+    Proposer { repository: String, proposal: String },
+}
+
+/// A proposal of a repository that is still open.
+#[derive(Clone, Debug)]
+pub struct OpenProposal {
+    /// Its id. Ids grow with time.
+    pub id: String,
+    /// The repository's id.
+    pub repository_id: String,
+    /// The repository's name.
+    pub repository_name: String,
+    /// What it changes.
+    pub key: ResourceKey,
+    /// Why.
+    pub cause: Cause,
+    /// What it would make of the resource, if that can claim addresses.
+    pub spec: Option<Spec>,
+}
+
+/// Who has what. Everything that the changes to be asked about could conflict with must have been noted.
+#[derive(Clone, Debug, Default)]
+pub struct Holdings {
+    /// The names of repositories, by id.
+    repositories: BTreeMap<String, String>,
+    /// Accepted resources and the repository that owns each.
+    owners: ResourceMap<Option<String>>,
+    /// Open proposals by what they change: repository and proposal.
+    proposed: ResourceMap<Vec<(String, String)>>,
+    /// Who has which addresses.
+    ranges: BTreeMap<(Scope, IpNet), Vec<RangeHolder>>,
+    /// The same by accepted resource.
+    claims: ResourceMap<Vec<Claim>>,
+    /// The addresses that accepted networks declare.
+    networks: BTreeMap<String, IpNet>,
+    /// What repositories declare and do not own.
+    declared: BTreeSet<(String, ResourceKey)>,
+}
+
+impl Holdings {
+    /// Notes what a repository is called.
+    pub fn name_repository(&mut self, id: &str, name: &str) {
+        self.repositories.insert(id.to_owned(), name.to_owned());
+    }
+
+    /// Notes who owns an accepted resource that claims no addresses, or none that matter.
+    pub fn own(&mut self, key: &ResourceKey, owner: Option<&str>) {
+        self.owners.insert(key.clone(), owner.map(str::to_owned));
+    }
+
+    /// Notes that a resource was accepted, for whom, and what Windlass allocates for it.
+    pub fn accept(
+        &mut self,
+        key: &ResourceKey,
+        owner: Option<&str>,
+        spec: &Spec,
+        allocated: impl IntoIterator<Item = Claim>,
+    ) {
+        self.release(key);
+        if let Spec::Network(NetworkSpec { cidr: Some(cidr), .. }) = spec {
+            self.networks.insert(key.name.clone(), cidr.0);
+        }
+        let mut claims = claims_of(key, spec);
+        claims.extend(allocated);
+        for claim in &claims {
+            let by = Holder::Owner(owner.map(str::to_owned));
+            let holders = self.ranges.entry((claim.scope.clone(), claim.range)).or_default();
+            holders.push(RangeHolder { key: key.clone(), by });
+        }
+        self.own(key, owner);
+        self.claims.insert(key.clone(), claims);
+    }
+
+    /// Notes that a resource is gone.
+    pub fn release(&mut self, key: &ResourceKey) {
+        self.owners.remove(key.kind, &key.name);
+        if key.kind == Kind::Network {
+            self.networks.remove(&key.name);
+        }
+        for claim in self.claims.remove(key.kind, &key.name).unwrap_or_default() {
+            if let Some(holders) = self.ranges.get_mut(&(claim.scope, claim.range)) {
+                holders.retain(|holder| holder.key != *key || !matches!(holder.by, Holder::Owner(_)));
+            }
+        }
+    }
+
+    /// Notes an open proposal.
+    pub fn propose(&mut self, proposal: OpenProposal) {
+        let OpenProposal { id, repository_id, repository_name, key, cause, spec } = proposal;
+        self.name_repository(&repository_id, &repository_name);
+        // What waits for another repository to give up a name keeps no addresses from anyone.
+        if let Some(spec) = spec.filter(|_| cause != Cause::Contested) {
+            for claim in claims_of(&key, &spec) {
+                let by = Holder::Proposer { repository: repository_id.clone(), proposal: id.clone() };
+                self.ranges
+                    .entry((claim.scope, claim.range))
+                    .or_default()
+                    .push(RangeHolder { key: key.clone(), by });
+            }
+        }
+        if cause.action() != Action::Destroy {
+            match self.proposed.get_mut(key.kind, &key.name) {
+                Some(proposals) => proposals.push((repository_id, id)),
+                None => drop(self.proposed.insert(key, vec![(repository_id, id)])),
+            }
+        }
+    }
+
+    /// Notes that a repository declares something that it does not own.
+    pub fn declare(&mut self, repository_id: &str, key: ResourceKey) {
+        self.declared.insert((repository_id.to_owned(), key));
+    }
+
+    /// Notes that a change was made, for whom.
+    pub fn make(&mut self, change: &Change, owner: Option<&str>) {
+        match &change.after {
+            Some(spec) => self.accept(&change.key, owner, spec, None),
+            None => self.release(&change.key),
+        }
+    }
+
+    /// Why a change may not have what it wants; nothing if it may.
+    pub fn conflicts(&self, change: &Change, claimant: Claimant<'_>) -> Vec<Conflict> {
+        let mut conflicts: Vec<Conflict> = self.name_conflict(change, claimant).into_iter().collect();
+        conflicts.extend(self.dependencies(change, claimant));
+        for claim in new_claims(change) {
+            conflicts.extend(self.address_conflict(&change.key, &claim, claimant));
+            conflicts.extend(self.outside_network(&claim));
+        }
+        conflicts
+    }
+
+    fn name_conflict(&self, change: &Change, claimant: Claimant<'_>) -> Option<Conflict> {
+        let Claimant::Repository { id, proposal } = claimant else { return None };
+        let key = &change.key;
+        let owner = self.owners.get(key.kind, &key.name);
+        let held_by = match owner.map(Option::as_deref) {
+            Some(Some(owner)) if owner == id => return None,
+            Some(Some(owner)) => HeldBy::Owner(Some(self.called(owner))),
+            _ if change.action() == Action::Destroy => return None,
+            Some(None) | None => {
+                let proposals = self.proposed.get(key.kind, &key.name)?;
+                let earlier = proposals.iter().filter(|(repository, _)| repository != id);
+                let earlier = earlier.filter(|(_, other)| is_earlier(other, proposal));
+                HeldBy::Proposer(self.called(earlier.min_by_key(|(_, other)| other).map(|(by, _)| by)?))
+            }
+        };
+        Some(Conflict::Name { key: key.clone(), held_by })
+    }
+
+    /// What the change refers to, is declared by the same repository and owned by another. What those files mean by it
+    /// is not what is there.
+    fn dependencies(&self, change: &Change, claimant: Claimant<'_>) -> Vec<Conflict> {
+        let (Some(repository), Some(spec)) = (claimant.repository(), &change.after) else {
+            return Vec::new();
+        };
+        if self.declared.is_empty() {
+            return Vec::new();
+        }
+        let owned_elsewhere = |key: ResourceKey| {
+            let owner =
+                self.owners.get(key.kind, &key.name)?.as_deref().filter(|owner| *owner != repository)?;
+            let is_declared = self.declared.contains(&(repository.to_owned(), key.clone()));
+            is_declared.then(|| Conflict::Dependency { repository: self.called(owner), key })
+        };
+        spec.targets(&change.key.name).into_iter().filter_map(owned_elsewhere).collect()
+    }
+
+    /// The first whose addresses overlap. Two ranges are either apart or one contains the other.
+    fn address_conflict(&self, key: &ResourceKey, claim: &Claim, claimant: Claimant<'_>) -> Option<Conflict> {
+        let in_the_way = |holder: &&RangeHolder| holder.key != *key && is_in_the_way(&holder.by, claimant);
+        let at = |range: IpNet| self.ranges.get(&(claim.scope.clone(), range)).into_iter().flatten();
+        let around = std::iter::successors(Some(claim.range), IpNet::supernet)
+            .find_map(|range| Some((range, at(range).find(in_the_way)?)));
+        let inside = || {
+            let (first, last) = (claim.range.network(), claim.range.broadcast());
+            let from = (claim.scope.clone(), IpNet::new(first, 0).ok()?);
+            let to = (claim.scope.clone(), IpNet::new(last, claim.range.max_prefix_len()).ok()?);
+            let mut ranges = self.ranges.range(from..=to);
+            ranges.find_map(|((_, range), holders)| Some((*range, holders.iter().find(in_the_way)?)))
+        };
+        let (held, holder) = around.or_else(inside)?;
+        let held_by = match &holder.by {
+            Holder::Owner(owner) => HeldBy::Owner(owner.as_deref().map(|owner| self.called(owner))),
+            Holder::Proposer { repository, .. } => HeldBy::Proposer(self.called(repository)),
+        };
+        Some(Conflict::Addresses { wanted: claim.range, held, key: holder.key.clone(), held_by })
+    }
+
+    /// An address outside what its network declares. What Windlass allocates for a network binds nobody.
+    fn outside_network(&self, claim: &Claim) -> Option<Conflict> {
+        let Scope::Addresses(network) = &claim.scope else { return None };
+        let cidr = *self.networks.get(network)?;
+        let outside = Conflict::OutsideNetwork { wanted: claim.range, network: network.clone(), cidr };
+        (!cidr.contains(&claim.range)).then_some(outside)
+    }
+
+    fn called(&self, repository_id: &str) -> String {
+        self.repositories.get(repository_id).cloned().unwrap_or_else(|| repository_id.to_owned())
+    }
+}
+
+/// Whether a proposal of another repository came before one's own; what is not proposed yet comes last.
+fn is_earlier(other: &str, own: Option<&str>) -> bool {
+    own.is_none_or(|own| other < own)
+}
+
+fn is_in_the_way(holder: &Holder, claimant: Claimant<'_>) -> bool {
+    match (holder, claimant) {
+        (Holder::Owner(owner), _) => owner.is_none() || owner.as_deref() != claimant.repository(),
+        (Holder::Proposer { repository, proposal }, Claimant::Repository { id, proposal: own }) => {
+            repository != id && is_earlier(proposal, own)
+        }
+        (Holder::Proposer { .. }, Claimant::Person) => false,
+    }
+}

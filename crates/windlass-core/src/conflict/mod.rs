@@ -1,0 +1,136 @@
+//! Conflicts between repositories of one account: a name, an address or a network that two of them want.
+//!
+//! [`Holdings`] says who has what: what was accepted, and what is proposed and still open. [`Holdings::conflicts`]
+//! decides whether a change may have what it wants. Whoever was first has it: the owner of what is accepted, else the
+//! repository with the oldest open proposal. A change in conflict is proposed and blocked; it is never applied while the
+//! conflict lasts. Inside one repository nothing conflicts here: its files are checked as a whole when they are read.
+
+mod claim;
+mod holdings;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use ipnet::IpNet;
+
+pub use claim::{Claim, Scope, claims_of, new_claims};
+pub use holdings::{Holdings, OpenProposal};
+
+use crate::resource::ResourceKey;
+use crate::value::quoted;
+
+/// Who wants a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claimant<'c> {
+    /// A repository.
+    Repository {
+        /// Its id.
+        id: &'c str,
+        /// Its open proposal of this change; none if it is not proposed yet. Ids of proposals grow with time.
+        proposal: Option<&'c str>,
+    },
+    /// A person, directly. Open proposals are in nobody's way then.
+    Person,
+}
+
+impl<'c> Claimant<'c> {
+    pub(super) fn repository(self) -> Option<&'c str> {
+        match self {
+            Claimant::Repository { id, .. } => Some(id),
+            Claimant::Person => None,
+        }
+    }
+}
+
+/// Who has what someone else wants, by the names people know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeldBy {
+    /// It was accepted and belongs to this repository; to none if someone made it directly.
+    Owner(Option<String>),
+    /// This repository proposed it before.
+    Proposer(String),
+}
+
+impl fmt::Display for HeldBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HeldBy::Owner(Some(repository)) => write!(f, "owned by the repository {}", quoted(repository)),
+            HeldBy::Owner(None) => f.write_str("owned by no repository"),
+            HeldBy::Proposer(repository) => {
+                write!(f, "already proposed by the repository {}", quoted(repository))
+            }
+        }
+    }
+}
+
+/// Why a change may not have what it wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// Another repository has the name.
+    Name {
+        /// Which resource.
+        key: ResourceKey,
+        /// Who has it.
+        held_by: HeldBy,
+    },
+    /// It refers to a resource that its own repository declares, but that another one owns.
+    Dependency {
+        /// What it refers to.
+        key: ResourceKey,
+        /// Who owns that.
+        repository: String,
+    },
+    /// Its addresses overlap with someone else's.
+    Addresses {
+        /// Its own.
+        wanted: IpNet,
+        /// The other's.
+        held: IpNet,
+        /// Which resource has them.
+        key: ResourceKey,
+        /// Whose that is.
+        held_by: HeldBy,
+    },
+    /// Its address lies outside its network.
+    OutsideNetwork {
+        /// Its address.
+        wanted: IpNet,
+        /// The network's name.
+        network: String,
+        /// The network's addresses.
+        cidr: IpNet,
+    },
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Conflict::Name { key, held_by } => write!(f, "{key} is {held_by}"),
+            Conflict::Dependency { key, repository } => {
+                write!(f, "{key} is declared here too, but owned by the repository {}", quoted(repository))
+            }
+            Conflict::Addresses { wanted, held, key, held_by } if wanted == held => {
+                write!(f, "{} is taken by {key}, {held_by}", Range(wanted))
+            }
+            Conflict::Addresses { wanted, held, key, held_by } => {
+                write!(f, "{} overlaps {} of {key}, {held_by}", Range(wanted), Range(held))
+            }
+            Conflict::OutsideNetwork { wanted, network, cidr } => {
+                write!(f, "{} is not inside {cidr} of network {network}", Range(wanted))
+            }
+        }
+    }
+}
+
+/// A range as people write it: a single address without its length.
+struct Range<'r>(&'r IpNet);
+
+impl fmt::Display for Range<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.prefix_len() == self.0.max_prefix_len() {
+            true => fmt::Display::fmt(&self.0.addr(), f),
+            false => fmt::Display::fmt(self.0, f),
+        }
+    }
+}

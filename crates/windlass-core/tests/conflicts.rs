@@ -1,0 +1,220 @@
+//! Two repositories of one account that want the same things, whatever their fleets are.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use windlass_core::conflict::{Claim, Claimant, Holdings, OpenProposal, claims_of};
+use windlass_core::desired::Desired;
+use windlass_core::diff::{Cause, compare};
+use windlass_core::live::{Live, LiveResource, Owner};
+use windlass_core::manifest::{Context, Memo, SourceFile};
+use windlass_core::plan::{self, Confirmation, Step};
+use windlass_core::resource::ResourceKey;
+
+/// A fleet of networks, some with addresses, virtual IPs and clusters. Few names and few addresses, so that two fleets
+/// have some in common.
+#[derive(Clone, Debug)]
+struct Wishes {
+    networks: Vec<(u8, u8, u8)>,
+    clusters: Vec<u8>,
+}
+
+fn wishes() -> impl Strategy<Value = Wishes> {
+    (vec((0..6_u8, 0..5_u8, 0..4_u8), 0..5), vec(0..6_u8, 0..5))
+        .prop_map(|(networks, clusters)| Wishes { networks, clusters })
+}
+
+impl Wishes {
+    /// The fleet, without what its own files would be refused for.
+    fn desired(&self) -> Desired {
+        let mut networks: BTreeMap<u8, (u8, u8)> = BTreeMap::new();
+        for (name, second, virtual_ip) in &self.networks {
+            if !networks.values().any(|(taken, _)| taken == second) {
+                networks.entry(*name).or_insert((*second, *virtual_ip));
+            }
+        }
+        let mut text = "version: 1\naccount: acme\ntemplates: {t: {node_platform: debian-12-amd64}}\n\
+                        nodes: [{hostname: h, template: t}]\nsdwan:\n  networks:\n"
+            .to_owned();
+        for (name, (second, virtual_ip)) in &networks {
+            text.push_str(&format!("    - name: n{name}\n"));
+            if *second > 0 {
+                text.push_str(&format!("      cidr: 10.{second}.0.0/{}\n", 16 + 4 * (name % 3)));
+            }
+            text.push_str("      peers: [{host: h, publicly_reachable: true}]\n");
+            if *virtual_ip > 0 && *second > 0 {
+                let address = format!("10.{second}.0.{virtual_ip}");
+                text.push_str(&format!(
+                    "      virtual_ips: [{{name: v, primary_holder: h, address: {address}}}]\n"
+                ));
+            }
+        }
+        text.push_str("clusters:\n");
+        let mut clusters = self.clusters.clone();
+        clusters.sort_unstable();
+        clusters.dedup();
+        for name in clusters {
+            text.push_str(&format!("  - name: c{name}\n"));
+        }
+        let text = text.replace("networks:\nclusters", "networks: []\nclusters").replace("clusters:\n\n", "");
+        let text =
+            text.strip_suffix("clusters:\n").map_or(text.clone(), |rest| format!("{rest}clusters: []\n"));
+        let files = [SourceFile::new("fleet.yaml", text.clone().into_bytes())];
+        let fleet = Memo::default().read_once(&files, &Context::offline());
+        assert!(!fleet.has_errors(), "{text}\n{:?}", fleet.diagnostics);
+        fleet.desired
+    }
+}
+
+fn owner(repository: &str) -> Owner {
+    Owner::Repository(repository.to_owned())
+}
+
+/// What is live and open, as a server would keep it.
+#[derive(Default)]
+struct Account {
+    live: Live,
+    open: Vec<(OpenProposal, Step)>,
+    opened: usize,
+}
+
+impl Account {
+    fn holdings(&self) -> Holdings {
+        let mut holdings = Holdings::default();
+        for (kind, name, live) in self.live.resources.iter() {
+            let owner = match &live.owner {
+                Owner::Nobody => None,
+                Owner::Repository(id) => Some(id.as_str()),
+            };
+            holdings.accept(&ResourceKey::new(kind, name), owner, &live.spec, None);
+        }
+        self.open.iter().for_each(|(proposal, _)| holdings.propose(proposal.clone()));
+        holdings
+    }
+
+    /// Proposes everything that differs. Returns what of it is blocked by a conflict.
+    fn sync(&mut self, repository: &str, desired: &Desired) -> Vec<ResourceKey> {
+        self.open.retain(|(proposal, _)| proposal.repository_id != repository);
+        let comparison = compare(desired, &self.live, &owner(repository));
+        let plan = plan::build(desired, comparison, Confirmation::MassDestroy);
+        let mut blocked = Vec::new();
+        for step in plan.steps {
+            let id = format!("{:06}", self.opened);
+            self.opened += 1;
+            let claimant = Claimant::Repository { id: repository, proposal: Some(&id) };
+            if !self.holdings().conflicts(&step.change, claimant).is_empty() {
+                blocked.push(step.change.key.clone());
+            }
+            let proposal = OpenProposal {
+                id,
+                repository_id: repository.to_owned(),
+                repository_name: repository.to_owned(),
+                key: step.change.key.clone(),
+                cause: step.change.cause,
+                spec: step.change.after.as_deref().cloned(),
+            };
+            self.open.push((proposal, step));
+        }
+        blocked
+    }
+
+    /// Applies one open proposal as the server does: only from the state it was made for, only without conflict.
+    fn apply(&mut self, index: usize) {
+        let (proposal, step) = self.open[index].clone();
+        let (change, key) = (&step.change, &step.change.key);
+        let claimant = Claimant::Repository { id: &proposal.repository_id, proposal: Some(&proposal.id) };
+        let current = self.live.resources.get(key.kind, &key.name);
+        let is_as_approved = current.map(|current| current.digest) == change.base;
+        if !is_as_approved || !self.holdings().conflicts(change, claimant).is_empty() {
+            return;
+        }
+        match (&change.after, change.desired) {
+            (Some(spec), Some(digest)) => {
+                let owner = owner(&proposal.repository_id);
+                let resource = LiveResource { spec: spec.clone(), digest, owner };
+                self.live.resources.insert(key.clone(), resource);
+            }
+            _ => drop(self.live.resources.remove(key.kind, &key.name)),
+        }
+        self.open.remove(index);
+    }
+
+    /// Ranges that two accepted resources of different repositories both have.
+    fn clashes(&self) -> Vec<(Claim, Claim)> {
+        let mut held: Vec<(Claim, &Owner)> = Vec::new();
+        for (kind, name, live) in self.live.resources.iter() {
+            let key = ResourceKey::new(kind, name);
+            held.extend(claims_of(&key, &live.spec).into_iter().map(|claim| (claim, &live.owner)));
+        }
+        let mut clashes = Vec::new();
+        for (index, (one, owner)) in held.iter().enumerate() {
+            for (other, other_owner) in &held[..index] {
+                let overlaps = one.range.contains(&other.range) || other.range.contains(&one.range);
+                if one.scope == other.scope && overlaps && owner != other_owner {
+                    clashes.push((one.clone(), other.clone()));
+                }
+            }
+        }
+        clashes
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn two_repositories_never_get_the_same_name_or_address_accepted(
+        wanted in vec((any::<bool>(), wishes()), 1..5),
+        choices in vec((any::<u8>(), any::<u8>()), 0..40),
+    ) {
+        let mut account = Account::default();
+        let mut choices = choices.into_iter();
+        for (is_edge, wishes) in wanted {
+            let repository = if is_edge { "edge" } else { "core" };
+            account.sync(repository, &wishes.desired());
+            for (index, more) in choices.by_ref().take(10) {
+                if !account.open.is_empty() {
+                    account.apply(usize::from(index) % account.open.len());
+                }
+                prop_assert_eq!(account.clashes(), vec![], "after {}", more);
+            }
+        }
+        // A contested proposal changes nothing while someone owns what it wants.
+        for (proposal, _) in account.open.iter().filter(|(proposal, _)| proposal.cause == Cause::Contested) {
+            let live = account.live.resources.get(proposal.key.kind, &proposal.key.name);
+            prop_assert!(live.is_none_or(|live| live.owner != owner(&proposal.repository_id)));
+        }
+    }
+
+    #[test]
+    fn what_does_not_clash_goes_on_and_what_clashes_waits_for_the_first(one in wishes(), other in wishes()) {
+        let (one, other) = (one.desired(), other.desired());
+        let mut account = Account::default();
+        prop_assert_eq!(account.sync("edge", &one), vec![]);
+        let blocked = account.sync("core", &other);
+        for (kind, name, declared) in other.resources.iter() {
+            let key = ResourceKey::new(kind, name);
+            let overlaps = |claim: &Claim| {
+                one.resources.iter().any(|(kind, name, declared)| {
+                    let held = ResourceKey::new(kind, name);
+                    claims_of(&held, &declared.spec).iter().any(|held| {
+                        held.scope == claim.scope
+                            && (held.range.contains(&claim.range) || claim.range.contains(&held.range))
+                    })
+                })
+            };
+            let is_clash = one.resources.contains(kind, name)
+                || claims_of(&key, &declared.spec).iter().any(overlaps);
+            prop_assert_eq!(blocked.contains(&key), is_clash, "{}", key);
+        }
+        prop_assert_eq!(account.open.len(), one.resources.len() + other.resources.len());
+        // Everything that the first wants can be applied; the second gets exactly what does not clash.
+        while let Some(index) = account.open.iter().position(|(proposal, _)| proposal.repository_id == "edge") {
+            account.apply(index);
+        }
+        let owned = account.live.resources.iter().filter(|(_, _, live)| live.owner == owner("edge")).count();
+        prop_assert_eq!(owned, one.resources.len());
+    }
+}

@@ -1,0 +1,145 @@
+//! Who has what that changes want, loaded as far as these changes need it: most want nothing but their name.
+
+use std::collections::BTreeSet;
+
+use windlass_core::allocate::allocate;
+use windlass_core::conflict::{Claim, Claimant, Holdings, Scope, new_claims};
+use windlass_core::desired::Desired;
+use windlass_core::diff::Change;
+use windlass_core::live::{Live, LiveResource, Owner};
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_store::{Reading, Resource, ResourceFilter, ResourceHead, StoreError};
+
+use crate::world::repository_names;
+
+/// A change and who wants it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate<'c> {
+    pub(crate) change: &'c Change,
+    pub(crate) claimant: Claimant<'c>,
+}
+
+/// What repositories declare.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Declarations<'d> {
+    /// As it was stored at their last good runs.
+    Stored,
+    /// As the files say that are looked at.
+    Read(&'d Desired),
+}
+
+/// Loads who has what. `near` is what is live of what the changes change and refer to.
+pub(crate) async fn load(
+    reading: &mut Reading,
+    account_id: &str,
+    candidates: &[Candidate<'_>],
+    near: &[ResourceHead],
+    declarations: Declarations<'_>,
+) -> Result<Holdings, StoreError> {
+    let mut holdings = Holdings::default();
+    near.iter().for_each(|head| holdings.own(&head.key, head.owner_id.as_deref()));
+    let claimants: BTreeSet<&str> = candidates.iter().filter_map(repository).collect();
+    load_declarations(reading, &mut holdings, candidates, near, declarations).await?;
+    let is_foreign = |owner: &&str| claimants.len() != 1 || !claimants.contains(owner);
+    if near.iter().filter_map(|head| head.owner_id.as_deref()).any(|owner| is_foreign(&owner)) {
+        name_repositories(reading, &mut holdings, account_id).await?;
+    }
+    let claims: Vec<Claim> = candidates.iter().flat_map(|candidate| new_claims(candidate.change)).collect();
+    if !claims.is_empty() {
+        name_repositories(reading, &mut holdings, account_id).await?;
+        load_addresses(reading, &mut holdings, account_id, &claims).await?;
+    }
+    // Their own proposals are in nobody's way.
+    let own = claimants.first().filter(|_| claimants.len() == 1);
+    if !claimants.is_empty() {
+        for proposal in reading.proposals_open_beside(account_id, own.copied()).await? {
+            holdings.propose(proposal);
+        }
+    }
+    Ok(holdings)
+}
+
+fn repository<'c>(candidate: &Candidate<'c>) -> Option<&'c str> {
+    match candidate.claimant {
+        Claimant::Repository { id, .. } => Some(id),
+        Claimant::Person => None,
+    }
+}
+
+async fn name_repositories(
+    reading: &mut Reading,
+    holdings: &mut Holdings,
+    account_id: &str,
+) -> Result<(), StoreError> {
+    let names = repository_names(reading, account_id).await?;
+    names.iter().for_each(|(id, name)| holdings.name_repository(id, name));
+    Ok(())
+}
+
+/// What the repositories declare of what the changes refer to and others own.
+async fn load_declarations(
+    reading: &mut Reading,
+    holdings: &mut Holdings,
+    candidates: &[Candidate<'_>],
+    near: &[ResourceHead],
+    declarations: Declarations<'_>,
+) -> Result<(), StoreError> {
+    let claimants: BTreeSet<&str> = candidates.iter().filter_map(repository).collect();
+    let mut pairs: Vec<(&str, &ResourceKey)> = Vec::new();
+    for head in near {
+        let Some(owner) = head.owner_id.as_deref() else { continue };
+        pairs.extend(claimants.iter().filter(|id| **id != owner).map(|id| (*id, &head.key)));
+    }
+    match declarations {
+        Declarations::Stored => {
+            for (repository, key) in reading.wanted_among(&pairs).await? {
+                holdings.declare(&repository, key);
+            }
+        }
+        Declarations::Read(desired) => {
+            for (repository, key) in pairs {
+                if desired.resources.contains(key.kind, &key.name) {
+                    holdings.declare(repository, key.clone());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which addresses are taken where the changes want some: those that are declared, and those that are allocated. Whoever
+/// declared an allocated address would move the resource that has it.
+async fn load_addresses(
+    reading: &mut Reading,
+    holdings: &mut Holdings,
+    account_id: &str,
+    claims: &[Claim],
+) -> Result<(), StoreError> {
+    let mut members: BTreeSet<(Kind, &str)> = BTreeSet::new();
+    for claim in claims {
+        match &claim.scope {
+            Scope::Networks => {}
+            Scope::LanSubnets(network) => drop(members.insert((Kind::Peer, network.as_str()))),
+            Scope::Addresses(network) => {
+                members.extend([(Kind::Peer, network.as_str()), (Kind::VirtualIp, network.as_str())]);
+            }
+        }
+    }
+    let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
+    let mut found = reading.resources_page(account_id, &filter, None, i32::MAX as usize).await?;
+    for (kind, network) in members {
+        found.extend(reading.resources_in(account_id, kind, network).await?);
+    }
+    let live = Live { resources: found.iter().map(live_of).collect() };
+    let allocation = allocate(account_id, &live);
+    for resource in &found {
+        let allocated = Claim::allocated(&resource.key, &allocation);
+        holdings.accept(&resource.key, resource.owner_id.as_deref(), &resource.spec, allocated);
+    }
+    Ok(())
+}
+
+fn live_of(resource: &Resource) -> (ResourceKey, LiveResource) {
+    let spec = std::sync::Arc::clone(&resource.spec);
+    (resource.key.clone(), LiveResource { spec, digest: resource.digest, owner: Owner::Nobody })
+}
