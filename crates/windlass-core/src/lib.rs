@@ -23,6 +23,7 @@ pub mod digest;
 pub mod drift;
 pub mod explain;
 pub mod export;
+pub mod fairness;
 pub mod gate;
 mod graph;
 pub mod live;

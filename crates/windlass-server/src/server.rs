@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use windlass_core::time::Timestamp;
 use windlass_notify::Sender;
 use windlass_outbound::Guard;
@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::numbers;
 use crate::oidc::Oidc;
 use crate::webhook::Allowances;
-use crate::{once, preview};
+use crate::{once, preview, sync};
 
 /// How long a loop waits after the database failed, before it tries again.
 const RETRY: Duration = Duration::from_secs(2);
@@ -42,6 +42,7 @@ struct Inner {
     troubles: Mutex<BTreeMap<&'static str, String>>,
     holder: String,
     preview_turns: preview::Turns,
+    reading_turns: Arc<Semaphore>,
     session_key: windlass_core::redacted::Redacted<Vec<u8>>,
     allowances: Allowances,
     sender: Sender,
@@ -99,6 +100,7 @@ impl Server {
             troubles: Mutex::default(),
             holder: windlass_store::new_id(),
             preview_turns: preview::Turns::default(),
+            reading_turns: Arc::new(Semaphore::new(sync::READERS)),
             session_key,
             allowances: Allowances::default(),
             sender,
@@ -132,6 +134,12 @@ impl Server {
     /// What sends notifications.
     pub(crate) fn sender(&self) -> &Sender {
         &self.inner.sender
+    }
+
+    /// A turn to read and compare a fleet, which ends when it is dropped.
+    pub(crate) async fn reading_turn(&self) -> Option<OwnedSemaphorePermit> {
+        // Nobody ever closes it.
+        Arc::clone(&self.inner.reading_turns).acquire_owned().await.ok()
     }
 
     /// Who this process is among replicas.

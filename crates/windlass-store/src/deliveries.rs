@@ -224,7 +224,10 @@ impl Reading {
         limit: usize,
     ) -> Result<Vec<Delivery>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM deliveries WHERE state = 'pending' AND next_at <= $1 ORDER BY next_at LIMIT {limit}"
+            "SELECT {COLUMNS} FROM (SELECT due.*, ROW_NUMBER() OVER (PARTITION BY account_id \
+             ORDER BY in_lane, next_at, id) AS in_account FROM (SELECT deliveries.*, ROW_NUMBER() OVER \
+             (PARTITION BY account_id, provider ORDER BY next_at, id) AS in_lane FROM deliveries \
+             WHERE state = 'pending' AND next_at <= $1) AS due) AS fair ORDER BY in_account, next_at, id LIMIT {limit}"
         );
         let mut rows = self.connection.rows_built(sql, values![now]).await?;
         rows.iter_mut().map(read_delivery).collect()

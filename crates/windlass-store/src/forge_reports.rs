@@ -135,8 +135,11 @@ impl Reading {
         limit: usize,
     ) -> Result<Vec<ForgeReport>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM forge_reports WHERE state = 'waiting' AND (next_at <= $1 OR next_at > $2) \
-             ORDER BY next_at, repository_id, kind, subject LIMIT {limit}"
+            "SELECT {COLUMNS} FROM (SELECT due.*, ROW_NUMBER() OVER (PARTITION BY account_id \
+             ORDER BY in_lane, next_at, repository_id) AS in_account FROM (SELECT forge_reports.*, ROW_NUMBER() OVER \
+             (PARTITION BY repository_id ORDER BY next_at, kind, subject) AS in_lane FROM forge_reports \
+             WHERE state = 'waiting' AND (next_at <= $1 OR next_at > $2)) AS due) AS fair \
+             ORDER BY in_account, next_at, repository_id, kind, subject LIMIT {limit}"
         );
         let mut rows = self.connection.rows_built(sql, values![now, latest]).await?;
         rows.iter_mut().map(read_report).collect()

@@ -36,8 +36,8 @@ fn read_wish(row: &mut Row) -> Result<PullRequestWish, StoreError> {
 }
 
 impl Reading {
-    /// Pull requests of every account whose time has come; and those whose time is later than `latest`, because the clock
-    /// was put back since.
+    /// Pull requests of every account whose time has come, the accounts and their repositories in turn; and those whose
+    /// time is later than `latest`, because the clock was put back since.
     pub async fn pull_requests_due(
         &mut self,
         now: Timestamp,
@@ -45,8 +45,11 @@ impl Reading {
         limit: usize,
     ) -> Result<Vec<PullRequestWish>, StoreError> {
         let sql = format!(
-            "SELECT account_id, repository_id, number, reference, commit_sha, attempts FROM pull_requests \
-             WHERE next_at <= $1 OR next_at > $2 ORDER BY next_at, repository_id, number LIMIT {limit}"
+            "SELECT account_id, repository_id, number, reference, commit_sha, attempts FROM \
+             (SELECT due.*, ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY in_lane, next_at, repository_id, number) \
+             AS in_account FROM (SELECT pull_requests.*, ROW_NUMBER() OVER (PARTITION BY repository_id \
+             ORDER BY next_at, number) AS in_lane FROM pull_requests WHERE next_at <= $1 OR next_at > $2) AS due) \
+             AS fair ORDER BY in_account, next_at, repository_id, number LIMIT {limit}"
         );
         let mut rows = self.connection.rows_built(sql, values![now, latest]).await?;
         rows.iter_mut().map(read_wish).collect()

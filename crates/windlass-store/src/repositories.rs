@@ -177,6 +177,15 @@ impl Reading {
         rows.iter_mut().map(read_repository).collect()
     }
 
+    /// Repositories with an unfinished run whose last one failed, or that had none.
+    pub async fn repositories_unproven(&mut self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT DISTINCT repositories.id FROM sync_runs JOIN repositories \
+                   ON repositories.id = sync_runs.repository_id WHERE sync_runs.status = 'in_progress' \
+                   AND repositories.last_status IN ('failed', 'pending')";
+        let mut rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter_mut().map(Row::text).collect()
+    }
+
     /// Repositories of every account whose forge is told something.
     pub async fn repositories_with_forge(&mut self) -> Result<Vec<Repository>, StoreError> {
         let sql =

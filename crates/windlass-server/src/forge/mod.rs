@@ -15,6 +15,6 @@ mod way;
 pub use gitea::{Gitea, GiteaError};
 
 pub(crate) use outbox::{Foreseen, say_foreseen, say_statuses};
-pub(crate) use send::send_due;
+pub(crate) use send::{REPORTING, send_due};
 pub(crate) use trouble::Trouble;
 pub(crate) use way::{KINDS, Way, examine};

@@ -4,26 +4,26 @@
 //! a repository at a time, under a lease, so that an older one never comes last.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use windlass_core::fairness::{Places, Trust};
 use windlass_forge::api::{Comment, Lasting, marker};
 use windlass_store::{ForgeReport, Lease, ReportKind, Repository, Severity, StoreError};
 
 use super::decide::{LONGEST_PAUSE, pause_after, read};
 use super::{Trouble, Way};
 use crate::clock::now;
+use crate::loops::{Job, Workers};
 use crate::server::Server;
 use crate::tell;
 
-/// Reports taken at a time.
-const AT_ONCE: usize = 100;
+/// Reports taken at a time: enough to find some of every account that has some.
+const AT_ONCE: usize = 500;
 
-/// Repositories that are reported about at the same time.
-const WORKERS: usize = 8;
+/// Repositories that are reported about at the same time. A forge that does not answer keeps only its own account
+/// waiting.
+pub(crate) const REPORTING: Places = Places { all: 8, reserved: 2, per_account: 3, unproven: 2 };
 
 /// How long sending one may take in all. A comment takes several requests.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -31,49 +31,63 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// Longer than that, so that nobody takes over what is still under way.
 const LEASE: Duration = Duration::from_secs(120);
 
-/// Sends what is due. A forge that does not answer keeps nobody else waiting.
-pub(crate) async fn send_due(server: &Server) -> Result<(), StoreError> {
+/// Begins to send what is due.
+pub(crate) async fn send_due(server: &Server, workers: &mut Workers) -> Result<(), StoreError> {
     let now = now();
     let due =
         server.store().read().await?.forge_reports_due(now, now.after(LONGEST_PAUSE * 4), AT_ONCE).await?;
-    let mut by_repository: BTreeMap<String, Vec<ForgeReport>> = BTreeMap::new();
+    let work = |reports: Vec<ForgeReport>| {
+        let server = server.clone();
+        async move { send_all(&server, reports).await }
+    };
+    let server = server.clone();
+    workers.begin(by_repository(due), work, move |sent| match sent {
+        Ok(Sent::Here) => server.nudges().forge.notify_one(),
+        // It is tried again when it is time.
+        Ok(Sent::Elsewhere) => {}
+        Err(error) => drop(server.report_trouble("forge", &error)),
+    });
+    Ok(())
+}
+
+/// The reports of each repository, in the order in which the repositories come up.
+fn by_repository(due: Vec<ForgeReport>) -> Vec<Job<Vec<ForgeReport>>> {
+    let mut jobs: Vec<Job<Vec<ForgeReport>>> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for report in due {
-        by_repository.entry(report.repository_id.clone()).or_default().push(report);
-    }
-    let turns = Arc::new(Semaphore::new(WORKERS));
-    let mut tasks = JoinSet::new();
-    for (repository_id, reports) in by_repository {
-        let (server, turns) = (server.clone(), Arc::clone(&turns));
-        tasks.spawn(async move {
-            let _turn = turns.acquire_owned().await;
-            send_all(&server, &repository_id, reports).await
-        });
-    }
-    let mut stopping = server.watch_stopping();
-    loop {
-        let ended = tokio::select! {
-            ended = tasks.join_next() => ended,
-            // What is under way is sent again after the next start.
-            _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(()),
-        };
-        match ended {
-            None => return Ok(()),
-            Some(Ok(sent)) => sent?,
-            Some(Err(panic)) => tracing::error!(error = %panic, "a report to a forge died"),
+        let place = *places.entry(report.repository_id.clone()).or_insert(jobs.len());
+        if place == jobs.len() {
+            jobs.push(Job {
+                account: report.account_id.clone(),
+                lane: report.repository_id.clone(),
+                trust: if report.attempts == 0 { Trust::Proven } else { Trust::Unproven },
+                task: Vec::new(),
+            });
         }
+        jobs[place].task.push(report);
     }
+    jobs
+}
+
+/// Who sends the reports of a repository.
+enum Sent {
+    /// This server did.
+    Here,
+    /// Another one does.
+    Elsewhere,
 }
 
 /// Sends the reports of a repository one after the other. Where the forge as a whole fails, the others wait too.
-async fn send_all(server: &Server, repository_id: &str, reports: Vec<ForgeReport>) -> Result<(), StoreError> {
-    let name = format!("forge:{repository_id}");
+async fn send_all(server: &Server, reports: Vec<ForgeReport>) -> Result<Sent, StoreError> {
+    let Some(first) = reports.first() else { return Ok(Sent::Elsewhere) };
+    let name = format!("forge:{}", first.repository_id);
     let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
-        return Ok(());
+        return Ok(Sent::Elsewhere);
     };
     let sent = send_under(server, &lease, reports).await;
     // A lease that cannot be given back runs out by itself.
     let _ = server.store().lease_release(&lease).await;
-    sent
+    sent.map(|()| Sent::Here)
 }
 
 async fn send_under(server: &Server, lease: &Lease, reports: Vec<ForgeReport>) -> Result<(), StoreError> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use windlass_store::StoreError;
 
-use super::{Pause, pause};
-use crate::forge::{say_statuses, send_due};
+use super::{Pause, Workers, pause};
+use crate::forge::{REPORTING, say_statuses, send_due};
 use crate::server::Server;
 
 /// Writes come in bursts; a forge needs to hear only of the last.
@@ -15,8 +15,10 @@ const SETTLES_WITHIN: Duration = Duration::from_millis(250);
 /// Works until the server stops.
 pub(super) async fn run_loop(server: Server) {
     let never = Notify::new();
+    let mut workers = Workers::new(REPORTING);
+    // What is under way when the server stops is sent again after the next start.
     while !server.is_stopping() {
-        let pause_for = match turn(&server).await {
+        let pause_for = match turn(&server, &mut workers).await {
             Ok(()) => {
                 server.clear_trouble("forge");
                 server.config().rhythm.schedule
@@ -32,7 +34,7 @@ pub(super) async fn run_loop(server: Server) {
     }
 }
 
-async fn turn(server: &Server) -> Result<(), StoreError> {
+async fn turn(server: &Server, workers: &mut Workers) -> Result<(), StoreError> {
     say_statuses(server).await?;
-    send_due(server).await
+    send_due(server, workers).await
 }

@@ -4,12 +4,15 @@ mod credentials;
 mod forge;
 mod housekeeping;
 mod pull_requests;
+mod workers;
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use windlass_store::StoreError;
+
+pub(crate) use workers::{Job, Workers};
 
 use crate::clock::now;
 use crate::numbers::{self, Outcome};
@@ -46,20 +49,43 @@ pub(crate) async fn every(
     rhythm: Duration,
     mut turn: impl AsyncFnMut(&Server) -> Result<(), StoreError>,
 ) {
+    let pace = Pace { part, nudge, rhythm };
     while !server.is_stopping() {
         let begun = Instant::now();
         let turned = turn(server).await;
-        numbers::turn(part, Outcome::of(&turned), begun.elapsed(), now().as_millis() / 1000);
-        let pause_for = match turned {
-            Ok(()) => {
-                server.clear_trouble(part);
-                rhythm
-            }
-            Err(error) => server.report_trouble(part, &error),
-        };
-        if pause(server, nudge, pause_for).await == Pause::Stopping {
+        if pace.rest(server, begun, turned).await == Pause::Stopping {
             break;
         }
+    }
+}
+
+/// How a loop rests between its turns.
+pub(crate) struct Pace<'p> {
+    /// What is in trouble when a turn fails.
+    pub(crate) part: &'static str,
+    /// What ends a rest early.
+    pub(crate) nudge: &'p Notify,
+    /// How long it lasts otherwise.
+    pub(crate) rhythm: Duration,
+}
+
+impl Pace<'_> {
+    /// Notes what came of a turn, and rests until the next.
+    pub(crate) async fn rest(
+        &self,
+        server: &Server,
+        begun: Instant,
+        turned: Result<(), StoreError>,
+    ) -> Pause {
+        numbers::turn(self.part, Outcome::of(&turned), begun.elapsed(), now().as_millis() / 1000);
+        let pause_for = match turned {
+            Ok(()) => {
+                server.clear_trouble(self.part);
+                self.rhythm
+            }
+            Err(error) => server.report_trouble(self.part, &error),
+        };
+        pause(server, self.nudge, pause_for).await
     }
 }
 

@@ -1,18 +1,26 @@
 //! Looks at pull requests that forges told of: each is planned against what is live, and its forge is told.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use windlass_core::fairness::{Places, Trust};
 use windlass_core::time::Timestamp;
 use windlass_store::{PullRequestWish, StoreError};
 
-use super::every;
+use super::{Job, Pace, Pause, Workers};
 use crate::clock::now;
 use crate::forge::{Foreseen, say_foreseen};
 use crate::preview::{self, PreviewError};
 use crate::server::Server;
 
-/// Looked at in one turn.
-const AT_ONCE: usize = 20;
+/// What is in trouble when a turn fails.
+const PART: &str = "pull requests";
+
+/// Read at a time: enough to find one of every account that has some.
+const READ_AT_ONCE: usize = 200;
+
+/// Looked at at the same time: one of an account, so that a slow server keeps only its own account waiting, and fewer than
+/// there are turns for previews, so that people who ask for one get theirs.
+const PLACES: Places = Places { all: 3, reserved: 0, per_account: 1, unproven: 1 };
 
 /// Longer than looking takes, so that no other server looks at the same.
 const LEASE: Duration = Duration::from_secs(300);
@@ -24,25 +32,58 @@ const PAUSES: [Duration; 4] =
 /// Works until the server stops.
 pub(super) async fn run_loop(server: Server) {
     let rhythm = server.config().rhythm.schedule;
-    every(&server, "pull requests", &server.nudges().pull_requests, rhythm, turn).await;
-}
-
-async fn turn(server: &Server) -> Result<(), StoreError> {
-    let latest = now().after(PAUSES[PAUSES.len() - 1] * 2);
-    let due = server.store().read().await?.pull_requests_due(now(), latest, AT_ONCE).await?;
-    for wish in due {
-        if server.is_stopping() {
+    let mut workers = Workers::new(PLACES);
+    let pace = Pace { part: PART, nudge: &server.nudges().pull_requests, rhythm };
+    while !server.is_stopping() {
+        let begun = Instant::now();
+        let turned = turn(&server, &mut workers).await;
+        if pace.rest(&server, begun, turned).await == Pause::Stopping {
             break;
         }
-        let name = format!("pull-request:{}:{}", wish.repository_id, wish.number);
-        let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
-            continue;
-        };
-        let looked = look(server, &wish).await;
-        server.store().lease_release(&lease).await?;
-        looked?;
     }
+    workers.finish().await;
+}
+
+/// Begins to look at what is due.
+async fn turn(server: &Server, workers: &mut Workers) -> Result<(), StoreError> {
+    let latest = now().after(PAUSES[PAUSES.len() - 1] * 2);
+    let due = server.store().read().await?.pull_requests_due(now(), latest, READ_AT_ONCE).await?;
+    let waiting = due.into_iter().map(|wish| Job {
+        account: wish.account_id.clone(),
+        lane: wish.repository_id.clone(),
+        trust: if wish.attempts == 0 { Trust::Proven } else { Trust::Unproven },
+        task: wish,
+    });
+    let work = |wish: PullRequestWish| {
+        let server = server.clone();
+        async move { look_under_lease(&server, &wish).await }
+    };
+    let server = server.clone();
+    workers.begin(waiting.collect(), work, move |looked| match looked {
+        Ok(Turn::Taken) => server.nudges().pull_requests.notify_one(),
+        // It is tried again when it is time.
+        Ok(Turn::Elsewhere) => {}
+        Err(error) => drop(server.report_trouble(PART, &error)),
+    });
     Ok(())
+}
+
+/// Who looks at a pull request.
+enum Turn {
+    /// This server did.
+    Taken,
+    /// Another one does.
+    Elsewhere,
+}
+
+async fn look_under_lease(server: &Server, wish: &PullRequestWish) -> Result<Turn, StoreError> {
+    let name = format!("pull-request:{}:{}", wish.repository_id, wish.number);
+    let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
+        return Ok(Turn::Elsewhere);
+    };
+    let looked = look(server, wish).await;
+    server.store().lease_release(&lease).await?;
+    looked.map(|()| Turn::Taken)
 }
 
 async fn look(server: &Server, wish: &PullRequestWish) -> Result<(), StoreError> {

@@ -1,10 +1,11 @@
 //! Sending what is due, and what comes of it.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use futures_util::{StreamExt as _, stream};
 use rand::RngExt as _;
 use serde_json::json;
+use tokio::sync::Notify;
+use windlass_core::fairness::Trust;
 use windlass_core::resource::{Kind, NotificationProviderSpec, ResourceKey};
 use windlass_core::time::Timestamp;
 use windlass_notify::{Fields, Message, Outcome, next_attempt, render};
@@ -14,14 +15,12 @@ use super::alerts::find_provider;
 use super::intake::{FAILED, new_delivery};
 use crate::clock::now;
 use crate::crash::crash_point;
+use crate::loops::{Job, Workers};
 use crate::numbers;
 use crate::server::Server;
 
-/// Read and sent before the lease is renewed.
-const AT_ONCE: usize = 32;
-
-/// Sent at the same time: receivers are slow, and none should keep the others waiting.
-const IN_FLIGHT: usize = 8;
+/// Read at a time: enough to find some of every account that has some.
+const READ_AT_ONCE: usize = 200;
 
 /// What a try came to.
 #[derive(Clone, Debug)]
@@ -36,23 +35,33 @@ pub(super) async fn is_work(server: &Server, now: Timestamp) -> Result<bool, Sto
     Ok(!reading.deliveries_due(now, 1).await?.is_empty() || !reading.deliveries_untold().await?.is_empty())
 }
 
-/// Sends everything that is due, a batch at a time.
-pub(super) async fn send_due(server: &Server, lease: &Lease, length: Duration) -> Result<(), StoreError> {
-    loop {
-        let due = server.store().read().await?.deliveries_due(now(), AT_ONCE).await?;
-        if due.is_empty() || server.is_stopping() {
-            return Ok(());
+/// Begins to send what is due. Says whether anything is, be it under way already.
+pub(super) async fn begin_due(
+    server: &Server,
+    lease: &Lease,
+    workers: &mut Workers,
+    ended: &Arc<Notify>,
+) -> Result<bool, StoreError> {
+    let due = server.store().read().await?.deliveries_due(now(), READ_AT_ONCE).await?;
+    let is_work = !due.is_empty();
+    let waiting = due.into_iter().map(|delivery| Job {
+        account: delivery.account_id.clone(),
+        lane: delivery.id.clone(),
+        trust: if delivery.attempts == 0 { Trust::Proven } else { Trust::Unproven },
+        task: delivery,
+    });
+    let work = |delivery: Delivery| {
+        let (server, lease) = (server.clone(), lease.clone());
+        async move { send_one(&server, &lease, delivery).await }
+    };
+    let (server, ended) = (server.clone(), Arc::clone(ended));
+    workers.begin(waiting.collect(), work, move |sent| {
+        if let Err(error) = sent {
+            server.report_trouble("notifications", &error);
         }
-        if !server.store().lease_renew(lease, now(), length).await? {
-            return Ok(());
-        }
-        let results: Vec<Result<(), StoreError>> = stream::iter(due)
-            .map(|delivery| send_one(server, lease, delivery))
-            .buffer_unordered(IN_FLIGHT)
-            .collect()
-            .await;
-        results.into_iter().collect::<Result<(), StoreError>>()?;
-    }
+        ended.notify_one();
+    });
+    Ok(is_work)
 }
 
 async fn send_one(server: &Server, lease: &Lease, delivery: Delivery) -> Result<(), StoreError> {

@@ -10,22 +10,30 @@ mod attempt;
 mod intake;
 mod link;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_core::time::Timestamp;
+use tokio::sync::Notify;
+use windlass_core::fairness::Places;
 use windlass_store::{Lease, StoreError};
 
 pub(crate) use attempt::try_now;
 
 use crate::clock::now;
-use crate::loops::every;
+use crate::loops::{Workers, every};
 use crate::server::Server;
 
 /// What only one server at a time does.
 const LEASE: &str = "notifications";
 
-/// Longer than sending a batch takes when every receiver is slow.
+/// Longer than sending one takes when its receiver is slow.
 const LEASE_FOR: Duration = Duration::from_secs(180);
+
+/// How often it is renewed, and looked for what became due, at least.
+const RENEW: Duration = Duration::from_secs(5);
+
+/// Sent at the same time: receivers are slow, and none should keep the others waiting.
+const SENDING: Places = Places { all: 16, reserved: 4, per_account: 4, unproven: 2 };
 
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Server) {
@@ -43,20 +51,34 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     let Some(lease) = server.store().lease_take(LEASE, server.holder(), now, LEASE_FOR).await? else {
         return Ok(());
     };
-    let done = work(server, &lease, behind, now).await;
+    let done = work(server, &lease).await;
     server.store().lease_release(&lease).await?;
     done
 }
 
-async fn work(
-    server: &Server,
-    lease: &Lease,
-    behind: Vec<windlass_store::Behind>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    for account in behind {
-        intake::look(server, lease, &account, now).await?;
+/// Looks at events and sends what is due until there is nothing more to do. What is slow to arrive keeps neither the
+/// events nor the deliveries of other accounts waiting.
+async fn work(server: &Server, lease: &Lease) -> Result<(), StoreError> {
+    let mut workers = Workers::new(SENDING);
+    let ended = Arc::new(Notify::new());
+    loop {
+        let now = now();
+        for account in intake::accounts_to_look_at(server).await? {
+            intake::look(server, lease, &account, now).await?;
+        }
+        intake::tell_suppressed(server, lease, now).await?;
+        let is_work = attempt::begin_due(server, lease, &mut workers, &ended).await?;
+        if server.is_stopping() || !(is_work || workers.is_busy()) {
+            workers.finish().await;
+            return Ok(());
+        }
+        tokio::select! {
+            () = ended.notified() => {}
+            () = server.nudges().notifications.notified() => {}
+            () = tokio::time::sleep(RENEW) => {}
+        }
+        if !server.store().lease_renew(lease, now, LEASE_FOR).await? {
+            return Ok(());
+        }
     }
-    intake::tell_suppressed(server, lease, now).await?;
-    attempt::send_due(server, lease, LEASE_FOR).await
 }

@@ -16,7 +16,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use tokio::task::JoinSet;
+use windlass_core::fairness::{Places, Trust};
+use windlass_store::Run;
 
 pub(crate) use bring::{BringError, Brought, bring, internal, read_material, told};
 pub(crate) use compare::{Compared, compare};
@@ -25,67 +26,76 @@ pub(crate) use material::{Material, read_fleet_at};
 pub(crate) use queue::{SyncRequest, queue_run};
 
 use crate::clock::now;
-use crate::loops::{Pause, pause};
-use crate::numbers::{self, Outcome};
+use crate::loops::{Job, Pace, Pause, Workers};
+use crate::numbers;
 use crate::server::Server;
 
-/// Runs at the same time: two cores fetch and read no faster with more.
-const WORKERS: usize = 4;
+/// Runs at the same time. Most of them wait for other people's servers; how many work is limited by [`READERS`].
+const PLACES: Places = Places { all: 16, reserved: 4, per_account: 3, unproven: 2 };
+
+/// Runs that read and compare at the same time: two cores do so no faster with more, and each may hold a large fleet.
+pub(crate) const READERS: usize = 4;
 
 /// Works until the server stops. Runs that are under way are brought to an end.
 pub(crate) async fn run_loop(server: Server) {
-    let busy: Arc<Mutex<BTreeSet<String>>> = Arc::default();
-    let mut tasks = JoinSet::new();
+    let mut workers = Workers::new(PLACES);
+    let put_off: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let pace = Pace { part: "sync", nudge: &server.nudges().sync, rhythm: server.config().rhythm.schedule };
     while !server.is_stopping() {
         let begun = Instant::now();
-        let turned = turn(&server, &busy, &mut tasks).await;
-        numbers::turn("sync", Outcome::of(&turned), begun.elapsed(), now().as_millis() / 1000);
-        let pause_for = match turned {
-            Ok(()) => {
-                server.clear_trouble("sync");
-                server.config().rhythm.schedule
-            }
-            Err(error) => server.report_trouble("sync", &error),
-        };
-        while tasks.try_join_next().is_some() {}
-        if pause(&server, &server.nudges().sync, pause_for).await == Pause::Stopping {
+        let turned = turn(&server, &mut workers, &put_off).await;
+        if pace.rest(&server, begun, turned).await == Pause::Stopping {
             break;
         }
     }
-    while tasks.join_next().await.is_some() {}
+    workers.finish().await;
 }
 
-/// Queues what is due and begins what is queued.
+/// Queues what is due and begins what is queued. `put_off` are runs that could not be worked on when they were tried last,
+/// because another replica has them, say: they come after the others.
 async fn turn(
     server: &Server,
-    busy: &Arc<Mutex<BTreeSet<String>>>,
-    tasks: &mut JoinSet<()>,
+    workers: &mut Workers,
+    put_off: &Arc<Mutex<BTreeSet<String>>>,
 ) -> Result<(), windlass_store::StoreError> {
     queue::queue_due(server, now()).await?;
-    let unfinished = server.store().read().await?.runs_unfinished().await?;
+    let mut reading = server.store().read().await?;
+    let mut unfinished = reading.runs_unfinished().await?;
+    let unproven: BTreeSet<String> = match unfinished.is_empty() {
+        true => BTreeSet::new(),
+        false => reading.repositories_unproven().await?.into_iter().collect(),
+    };
+    drop(reading);
     numbers::sync_queue(unfinished.len());
-    for unfinished_run in unfinished {
-        let repository_id = unfinished_run.repository_id.clone();
-        {
-            let mut busy = lock(busy);
-            if busy.len() >= WORKERS || !busy.insert(repository_id.clone()) {
-                continue;
-            }
-        }
-        let (server, busy) = (server.clone(), Arc::clone(busy));
-        tasks.spawn(async move {
-            let again = run::work(&server, unfinished_run).await;
-            lock(&busy).remove(&repository_id);
-            if again == run::Ended::Finished {
-                // Another run of the same repository may have waited for this one.
-                server.nudges().sync.notify_one();
-            }
-        });
+    {
+        let mut put_off = lock(put_off);
+        put_off.retain(|id| unfinished.iter().any(|run| run.id == *id));
+        unfinished.sort_by_key(|run| put_off.contains(&run.id));
     }
+    let waiting = unfinished.into_iter().map(|run| Job {
+        account: run.account_id.clone(),
+        lane: run.repository_id.clone(),
+        trust: if unproven.contains(&run.repository_id) { Trust::Unproven } else { Trust::Proven },
+        task: run,
+    });
+    let work = |run: Run| {
+        let server = server.clone();
+        async move {
+            let id = run.id.clone();
+            (id, run::work(&server, run).await)
+        }
+    };
+    let (server, put_off) = (server.clone(), Arc::clone(put_off));
+    workers.begin(waiting.collect(), work, move |(id, ended)| {
+        // Another run may have waited for this one's place.
+        if ended == run::Ended::Finished || lock(&put_off).insert(id) {
+            server.nudges().sync.notify_one();
+        }
+    });
     Ok(())
 }
 
 /// A set is sound whatever the thread that held it last did.
-fn lock(busy: &Mutex<BTreeSet<String>>) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
-    busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn lock(ids: &Mutex<BTreeSet<String>>) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+    ids.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use windlass_core::code::Severity as ProblemSeverity;
@@ -107,7 +108,7 @@ async fn finish(server: &Server, run: &mut Run, lease: &Lease) -> Result<Ended, 
     begin(server, run).await?;
     crash_point("sync.begun");
     match gather(server, run, &account, &repository, lease).await? {
-        Gathered::Known(known) => {
+        Gathered::Known(known, _turn) => {
             crash_point("sync.read");
             let compare = tracing::trace_span!(target: SPANS, "sync.compare");
             save::compared(server, run, &repository, lease, known).instrument(compare).await?;
@@ -135,7 +136,8 @@ async fn begin(server: &Server, run: &Run) -> Result<(), StoreError> {
 }
 
 enum Gathered {
-    Known(Known),
+    /// With the turn to read and compare, which lasts until both are done.
+    Known(Known, Option<OwnedSemaphorePermit>),
     Failed(RunError, Vec<Diagnostic>),
     Interrupted,
 }
@@ -186,7 +188,9 @@ async fn gather(
     let mut reading = server.store().read().await?;
     let context = crate::world::reading_context(&mut reading, account).await?;
     drop(reading);
-    Ok(read(brought, plan, context).instrument(tracing::trace_span!(target: SPANS, "sync.read")).await)
+    let turn = server.reading_turn().await;
+    let reading = read(brought, plan, context, turn);
+    Ok(reading.instrument(tracing::trace_span!(target: SPANS, "sync.read")).await)
 }
 
 fn signature_help() -> &'static str {
@@ -210,7 +214,8 @@ async fn stored(server: &Server, run: &mut Run, repository: &Repository) -> Resu
             run.commit_message = good.commit_message;
         }
     }
-    Ok(Gathered::Known(Known::Stored))
+    drop(reading);
+    Ok(Gathered::Known(Known::Stored, server.reading_turn().await))
 }
 
 fn note_commit(run: &mut Run, brought: &Brought) {
@@ -229,14 +234,19 @@ fn note_commit(run: &mut Run, brought: &Brought) {
 }
 
 /// Reads the fleet of the commit.
-async fn read(brought: Brought, plan: FetchPlan, context: Context) -> Gathered {
+async fn read(
+    brought: Brought,
+    plan: FetchPlan,
+    context: Context,
+    turn: Option<OwnedSemaphorePermit>,
+) -> Gathered {
     match read_material(brought, plan, context).await {
         Err(error) => Gathered::Failed(error, Vec::new()),
         Ok(material) if material.has_errors() => {
             let error = fleet_error(&material.problems);
             Gathered::Failed(error, material.problems)
         }
-        Ok(material) => Gathered::Known(Known::Read(Box::new(material))),
+        Ok(material) => Gathered::Known(Known::Read(Box::new(material)), turn),
     }
 }
 

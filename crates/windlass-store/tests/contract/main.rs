@@ -11,6 +11,7 @@ mod desired;
 mod drift;
 mod errors;
 mod events;
+mod fairness;
 mod forge_reports;
 mod identities;
 mod isolation;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use windlass_api::endpoint::Operation;
-use windlass_api::types::{LoginBody, PasswordBody, Session};
+use windlass_api::types::{AccountBody, LoginBody, PasswordBody, Session};
 
 use crate::api::Api;
 
@@ -189,6 +189,16 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Makes another account, and signs the first administrator in to it.
+    pub(crate) fn add_account(&self, name: &str) -> Api {
+        let body = AccountBody { name: name.to_owned() };
+        self.api.text(self.api.call(Operation::AccountCreate, &[]).body(&body)).unwrap();
+        let email = self.first_login.clone().unwrap().email;
+        let login = LoginBody { email, password: PASSWORD.to_owned(), account: Some(name.to_owned()) };
+        let session: Session = self.api.send(self.api.call(Operation::Login, &[]).body(&login)).unwrap();
+        Api::new(&self.address, Some(&session.token))
+    }
+
     /// Asks the server to stop, and expects it to end well.
     pub(crate) fn stop(mut self) {
         signal(self.child.id(), "TERM");

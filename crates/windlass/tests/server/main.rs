@@ -12,6 +12,7 @@ mod backups;
 mod batches;
 mod clashes;
 mod crashes;
+mod fairness;
 mod forge;
 mod gate;
 mod notifications;

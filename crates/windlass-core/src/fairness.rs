@@ -1,0 +1,160 @@
+//! Which waiting work begins next, so that no account keeps the others waiting.
+//!
+//! Work that talks to other people's servers can take as long as those servers like. Every account therefore gets a few
+//! places at most, work that did not succeed last time gets fewer still, and the last places are for accounts that have
+//! none. Of what may begin, that of the account with the fewest places begins first, then what waited longest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How well the last work of the same lane went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// It came to a good end.
+    Proven,
+    /// It failed, or there was none.
+    Unproven,
+}
+
+/// Work that waits, or that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work<'w> {
+    /// Whose it is.
+    pub account: &'w str,
+    /// Only one of a lane is under way at a time: a repository, say.
+    pub lane: &'w str,
+    /// How well that went last time.
+    pub trust: Trust,
+}
+
+/// How many places there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// In all.
+    pub all: usize,
+    /// Of them, how many are only for accounts that have none.
+    pub reserved: usize,
+    /// For one account.
+    pub per_account: usize,
+    /// Of those, how many for work that did not succeed last time.
+    pub unproven: usize,
+}
+
+#[derive(Default)]
+struct Taken {
+    all: usize,
+    unproven: usize,
+}
+
+/// Chooses what of the waiting work, oldest first, begins now. Returns its indices in the order in which it begins.
+pub fn choose(waiting: &[Work<'_>], under_way: &[Work<'_>], places: Places) -> Vec<usize> {
+    let mut taken: BTreeMap<&str, Taken> = BTreeMap::new();
+    let mut lanes: BTreeSet<&str> = BTreeSet::new();
+    for work in under_way {
+        note(work, &mut taken, &mut lanes);
+    }
+    let mut chosen = Vec::new();
+    while let Some(next) = next(waiting, &taken, &lanes, places, under_way.len() + chosen.len()) {
+        note(&waiting[next], &mut taken, &mut lanes);
+        chosen.push(next);
+    }
+    chosen
+}
+
+fn note<'w>(work: &Work<'w>, taken: &mut BTreeMap<&'w str, Taken>, lanes: &mut BTreeSet<&'w str>) {
+    lanes.insert(work.lane);
+    let taken = taken.entry(work.account).or_default();
+    taken.all += 1;
+    taken.unproven += usize::from(work.trust == Trust::Unproven);
+}
+
+fn next(
+    waiting: &[Work<'_>],
+    taken: &BTreeMap<&str, Taken>,
+    lanes: &BTreeSet<&str>,
+    places: Places,
+    in_use: usize,
+) -> Option<usize> {
+    let share = |account: &str| taken.get(account).map_or((0, 0), |taken| (taken.all, taken.unproven));
+    let may_begin = |work: &Work<'_>| {
+        let (all, unproven) = share(work.account);
+        let open = if all == 0 { places.all } else { places.all.saturating_sub(places.reserved) };
+        in_use < open
+            && all < places.per_account
+            && (work.trust == Trust::Proven || unproven < places.unproven)
+            && !lanes.contains(work.lane)
+    };
+    let begins = waiting.iter().enumerate().filter(|(_, work)| may_begin(work));
+    begins.min_by_key(|(index, work)| (share(work.account).0, *index)).map(|(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PLACES: Places = Places { all: 8, reserved: 2, per_account: 3, unproven: 2 };
+
+    fn work<'w>(account: &'w str, lane: &'w str) -> Work<'w> {
+        Work { account, lane, trust: Trust::Proven }
+    }
+
+    fn tarpit<'w>(account: &'w str, lane: &'w str) -> Work<'w> {
+        Work { trust: Trust::Unproven, ..work(account, lane) }
+    }
+
+    #[test]
+    fn one_account_never_takes_all_places_and_the_next_begins_at_once() {
+        let mine = [work("a", "1"), work("a", "2"), work("a", "3"), work("a", "4"), work("b", "5")];
+        assert_eq!(choose(&mine, &[], PLACES), [0, 4, 1, 2]);
+        assert_eq!(choose(&[mine[4]], &mine[..3], PLACES), [0]);
+    }
+
+    #[test]
+    fn what_failed_before_leaves_a_place_to_what_did_not() {
+        let waiting = [tarpit("a", "1"), tarpit("a", "2"), tarpit("a", "3"), work("a", "4")];
+        assert_eq!(choose(&waiting, &[], PLACES), [0, 1, 3]);
+    }
+
+    #[test]
+    fn one_of_a_lane_at_a_time() {
+        assert_eq!(choose(&[work("a", "1"), work("a", "1")], &[], PLACES), [0]);
+        assert_eq!(choose(&[work("a", "1")], &[work("a", "1")], PLACES), [0; 0]);
+    }
+
+    #[test]
+    fn the_last_places_are_for_accounts_that_have_none() {
+        let busy: Vec<String> = (0..6).map(|lane| lane.to_string()).collect();
+        let busy: Vec<Work<'_>> =
+            busy.iter().enumerate().map(|(n, lane)| work(["a", "b", "c"][n / 2], lane)).collect();
+        let waiting = [work("a", "x"), work("d", "y"), work("d", "z")];
+        assert_eq!(choose(&waiting, &busy, PLACES), [1]);
+    }
+
+    proptest! {
+        #[test]
+        fn limits_hold_and_no_account_without_work_waits_while_there_is_a_place(
+            waiting in proptest::collection::vec((0..5_u8, 0..20_u8, any::<bool>()), 0..40),
+        ) {
+            let names: Vec<(String, String, bool)> = waiting
+                .iter()
+                .map(|(account, lane, good)| (account.to_string(), format!("{account}/{lane}"), *good))
+                .collect();
+            let waiting: Vec<Work<'_>> = names
+                .iter()
+                .map(|(account, lane, good)| Work {
+                    account,
+                    lane,
+                    trust: if *good { Trust::Proven } else { Trust::Unproven },
+                })
+                .collect();
+            let chosen = choose(&waiting, &[], PLACES);
+            prop_assert!(chosen.len() <= PLACES.all);
+            for account in ["0", "1", "2", "3", "4"] {
+                let of = |work: &&Work<'_>| work.account == account;
+                let begun = chosen.iter().map(|index| &waiting[*index]).filter(of).count();
+                prop_assert!(begun <= PLACES.per_account);
+                prop_assert!(begun > 0 || !waiting.iter().any(|work| of(&work)));
+            }
+        }
+    }
+}
