@@ -65,6 +65,9 @@ pub struct Repository {
     pub forge: Option<ForgeSettings>,
     /// Why its forge could not be told when it was last tried.
     pub forge_error: Option<String>,
+    /// The repository that moved to another account and left this one behind, with what it owned here. It is never
+    /// fetched and declares nothing.
+    pub left_by: Option<String>,
 }
 
 /// How the forge of a repository is reached and what it is told. The token is elsewhere.
@@ -87,7 +90,7 @@ pub struct ForgeSettings {
 const COLUMNS: &str = "id, account_id, name, repo_url, branch, path_prefix, credential_path, ca_pem, signers, \
                        host_keys, enabled, auto_apply, interval_ms, next_sync_at, last_run_id, last_run_at, \
                        last_status, last_error, good_run_id, good_commit, good_at, version, created_at, updated_at, \
-                       forge, forge_error";
+                       forge, forge_error, left_by";
 
 fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
     Ok(Repository {
@@ -117,6 +120,7 @@ fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
         updated_at: row.moment()?,
         forge: row.optional_json()?,
         forge_error: row.optional_text()?,
+        left_by: row.optional_text()?,
     })
 }
 
@@ -177,6 +181,18 @@ impl Reading {
         rows.iter_mut().map(read_repository).collect()
     }
 
+    /// What a repository left behind in an account when it moved away from there.
+    pub async fn repository_left_by(
+        &mut self,
+        account_id: &str,
+        repository_id: &str,
+    ) -> Result<Option<Repository>, StoreError> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM repositories WHERE left_by = $2 AND account_id = $1 ORDER BY id");
+        let mut rows = self.connection.rows_built(sql, values![account_id, repository_id]).await?;
+        rows.first_mut().map(read_repository).transpose()
+    }
+
     /// Repositories with an unfinished run whose last one failed, or that had none.
     pub async fn repositories_unproven(&mut self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT repositories.id FROM sync_runs JOIN repositories \
@@ -208,8 +224,8 @@ impl Writing {
     pub async fn repository_add(&mut self, repository: &Repository) -> Result<(), StoreError> {
         let sql = "INSERT INTO repositories (id, account_id, name, repo_url, branch, path_prefix, credential_path, \
                    ca_pem, signers, host_keys, enabled, auto_apply, interval_ms, next_sync_at, last_status, version, \
-                   created_at, updated_at, forge) \
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16, $16, $17)";
+                   created_at, updated_at, forge, left_by) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16, $16, $17, $18)";
         let values = values![
             &repository.id,
             &repository.account_id,
@@ -227,7 +243,8 @@ impl Writing {
             repository.next_sync_at,
             &repository.last_status,
             repository.created_at,
-            forge_text(repository)
+            forge_text(repository),
+            &repository.left_by
         ];
         self.connection.execute(sql, values).await?;
         Ok(())
@@ -341,12 +358,11 @@ impl Writing {
         Ok(())
     }
 
-    /// Moves a repository to another account and leaves a twin that owns what it owned here and wants none of it. The
-    /// secret of its webhook is another one afterwards: people of the old account may have seen it.
-    pub async fn repository_leave(
+    /// Moves a repository to another account. The secret of its webhook is another one afterwards: people of the old
+    /// account may have seen it.
+    pub async fn repository_move(
         &mut self,
         repository: &Repository,
-        twin: &Repository,
         account_id: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -362,15 +378,21 @@ impl Writing {
             self.connection.execute(sql, values![&repository.id]).await?;
         }
         self.webhook_rotate(&repository.id).await?;
-        self.repository_add(twin).await?;
-        let sql = "UPDATE repositories SET good_run_id = $2, good_at = $3 WHERE id = $1";
-        self.connection.execute(sql, values![&twin.id, &repository.good_run_id, now]).await?;
-        let sql = "UPDATE resources SET owner_id = $2 WHERE owner_id = $1";
-        self.connection.execute(sql, values![&repository.id, &twin.id]).await?;
         let sql = "UPDATE repositories SET account_id = $2, next_sync_at = $3, updated_at = $3, version = version + 1, \
-                   good_run_id = NULL, good_commit = NULL, good_at = NULL, last_status = 'pending', \
-                   last_error = NULL WHERE id = $1";
+                   last_run_id = NULL, good_run_id = NULL, good_commit = NULL, good_at = NULL, \
+                   last_status = 'pending', last_error = NULL WHERE id = $1";
         self.connection.execute(sql, values![&repository.id, account_id, now]).await?;
         Ok(())
+    }
+
+    /// Gives everything that one repository owns in an account to another.
+    pub async fn resources_hand_over(
+        &mut self,
+        account_id: &str,
+        from: &str,
+        to: &str,
+    ) -> Result<u64, StoreError> {
+        let sql = "UPDATE resources SET owner_id = $3 WHERE owner_id = $2 AND account_id = $1";
+        self.connection.execute(sql, values![account_id, from, to]).await
     }
 }

@@ -34,15 +34,55 @@ impl Writing {
     }
 }
 
-/// A transaction of one account. The writes of an account happen one after the other, on every replica.
+/// A transaction of one account, or of two. The writes of an account happen one after the other, on every replica.
 pub struct AccountWriting {
     writing: Writing,
+    chain: Chain,
+    /// The other account of a transaction about two.
+    beside: Option<Chain>,
+}
+
+/// Where the events and audit entries of an account continue, and what is to be added to them.
+struct Chain {
     account_id: String,
     event_seq: i64,
     audit_seq: i64,
     audit_hash: String,
     events: Vec<NewEvent>,
     entries: Vec<AuditEntry>,
+}
+
+impl Chain {
+    /// Waits for the transactions of the account that are under way, and keeps later ones waiting.
+    async fn lock(writing: &mut Writing, account_id: &str) -> Result<Chain, StoreError> {
+        let sql = "UPDATE chains SET event_seq = event_seq WHERE account_id = $1 \
+                   RETURNING event_seq, audit_seq, audit_hash";
+        let mut rows = writing.connection.rows(sql, values![account_id]).await?;
+        let row = rows.first_mut().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
+        Ok(Chain {
+            account_id: account_id.to_owned(),
+            event_seq: row.number()?,
+            audit_seq: row.number()?,
+            audit_hash: row.text()?,
+            events: Vec::new(),
+            entries: Vec::new(),
+        })
+    }
+
+    /// Writes what is to be added. Returns the number of the last event.
+    async fn append(self, writing: &mut Writing) -> Result<i64, StoreError> {
+        let Chain { account_id, event_seq, audit_seq, audit_hash, events, entries } = self;
+        if events.is_empty() && entries.is_empty() {
+            return Ok(event_seq);
+        }
+        let connection = &mut writing.reading.connection;
+        let event_seq = append_events(connection, &account_id, event_seq, events).await?;
+        let (audit_seq, audit_hash) =
+            append_audit(connection, &account_id, audit_seq, &audit_hash, entries).await?;
+        let sql = "UPDATE chains SET event_seq = $2, audit_seq = $3, audit_hash = $4 WHERE account_id = $1";
+        connection.execute(sql, values![&account_id, event_seq, audit_seq, audit_hash]).await?;
+        Ok(event_seq)
+    }
 }
 
 impl Deref for AccountWriting {
@@ -69,53 +109,56 @@ impl Store {
     /// installation itself.
     pub async fn write_account(&self, account_id: &str) -> Result<AccountWriting, StoreError> {
         let mut writing = self.write().await?;
-        let sql = "UPDATE chains SET event_seq = event_seq WHERE account_id = $1 \
-                   RETURNING event_seq, audit_seq, audit_hash";
-        let mut rows = writing.connection.rows(sql, values![account_id]).await?;
-        let row = rows.first_mut().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
-        let (event_seq, audit_seq, audit_hash) = (row.number()?, row.number()?, row.text()?);
-        Ok(AccountWriting {
-            writing,
-            account_id: account_id.to_owned(),
-            event_seq,
-            audit_seq,
-            audit_hash,
-            events: Vec::new(),
-            entries: Vec::new(),
-        })
+        let chain = Chain::lock(&mut writing, account_id).await?;
+        Ok(AccountWriting { writing, chain, beside: None })
+    }
+
+    /// Begins a transaction of two accounts: what is written for both becomes true together. It is about the first until
+    /// [`AccountWriting::turn_to`] says otherwise.
+    pub async fn write_accounts(&self, first: &str, other: &str) -> Result<AccountWriting, StoreError> {
+        let mut writing = self.write().await?;
+        // Always in the same order, so that two such transactions never wait for each other.
+        let (low, high) = if first < other { (first, other) } else { (other, first) };
+        let low = Chain::lock(&mut writing, low).await?;
+        let high = Chain::lock(&mut writing, high).await?;
+        let mut writing = AccountWriting { writing, chain: low, beside: Some(high) };
+        writing.turn_to(first);
+        Ok(writing)
     }
 }
 
 impl AccountWriting {
     /// The account.
     pub fn account_id(&self) -> &str {
-        &self.account_id
+        &self.chain.account_id
+    }
+
+    /// In a transaction of two accounts: what follows is about this one of them.
+    pub fn turn_to(&mut self, account_id: &str) {
+        if let Some(beside) = &mut self.beside
+            && beside.account_id == account_id
+        {
+            std::mem::swap(&mut self.chain, beside);
+        }
+        debug_assert_eq!(self.chain.account_id, account_id, "a transaction of other accounts");
     }
 
     /// Tells an event with the rest of the transaction.
     pub fn event(&mut self, event: NewEvent) {
-        self.events.push(event);
+        self.chain.events.push(event);
     }
 
     /// Enters something into the audit log with the rest of the transaction.
     pub fn audit(&mut self, entry: AuditEntry) {
-        self.entries.push(entry);
+        self.chain.entries.push(entry);
     }
 
-    /// Makes it true. Returns the number of the last event, for those who watch.
+    /// Makes it true. Returns the number of the account's last event, for those who watch.
     pub async fn commit(mut self) -> Result<i64, StoreError> {
-        let events = std::mem::take(&mut self.events);
-        let entries = std::mem::take(&mut self.entries);
-        if events.is_empty() && entries.is_empty() {
-            self.writing.commit().await?;
-            return Ok(self.event_seq);
+        if let Some(beside) = self.beside.take() {
+            beside.append(&mut self.writing).await?;
         }
-        let connection = &mut self.writing.reading.connection;
-        let event_seq = append_events(connection, &self.account_id, self.event_seq, events).await?;
-        let (audit_seq, audit_hash) =
-            append_audit(connection, &self.account_id, self.audit_seq, &self.audit_hash, entries).await?;
-        let sql = "UPDATE chains SET event_seq = $2, audit_seq = $3, audit_hash = $4 WHERE account_id = $1";
-        connection.execute(sql, values![&self.account_id, event_seq, audit_seq, audit_hash]).await?;
+        let event_seq = self.chain.append(&mut self.writing).await?;
         self.writing.commit().await?;
         Ok(event_seq)
     }

@@ -20,6 +20,7 @@ pub(crate) mod policy;
 pub(crate) mod previews;
 mod proposal_info;
 pub(crate) mod proposals;
+mod relocate;
 pub(crate) mod repositories;
 mod repository_fields;
 pub(crate) mod request;

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use serde_json::{Value, json};
 use windlass_api::permission::Permission;
 use windlass_api::types::{
-    CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo,
+    CheckInfo, CheckOutcome, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo,
     RepositoryList, RepositoryTest,
 };
 use windlass_source::{Check, CheckResult, test_remote};
@@ -143,7 +143,8 @@ fn shown(repository: &Repository) -> Value {
     })
 }
 
-fn record(
+/// Notes what was done to a repository.
+pub(super) fn record(
     writing: &mut AccountWriting,
     who: &Identity,
     action: &'static str,
@@ -207,6 +208,12 @@ pub(crate) async fn configure(
     let mut repository = find(&mut writing, who, id).await?;
     if_match.check(repository.version)?;
     let (was_good, told) = (repository.good_commit.clone(), place_to_tell(&repository));
+    if repository.left_by.is_some() {
+        let message = format!("{} is what a repository left behind when it moved", repository.name);
+        let help =
+            "it is never fetched: decide about its destroys, move the repository back, or remove this one";
+        return Err(HttpError::conflict("left-behind", message, help));
+    }
     let before = repository.clone();
     change_repository(&mut repository, fields, server.config())?;
     if repository.auto_apply && approves_more(&before, &repository) {
@@ -260,8 +267,8 @@ pub(crate) async fn unregister(server: &Server, who: &Identity, id: &str) -> Res
     Ok(())
 }
 
-/// Ends every open proposal of a repository.
-async fn withdraw_all(
+/// Ends every open proposal of a repository of the transaction's account.
+pub(super) async fn withdraw_all(
     writing: &mut AccountWriting,
     who: &Identity,
     repository: &Repository,
@@ -274,46 +281,14 @@ async fn withdraw_all(
         repository_id: Some(repository.id.clone()),
         ..ProposalFilter::default()
     };
-    let open = writing.proposals(&who.account_id, &filter, None, i32::MAX as usize).await?;
+    let account_id = writing.account_id().to_owned();
+    let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
     let endings: Vec<Ending<'_>> = open
         .iter()
         .map(|proposal| Ending { by: &who.email, ..Ending::new(proposal, Status::Withdrawn, Some(reason)) })
         .collect();
     end_all(writing, &endings, None, now).await?;
     Ok(())
-}
-
-pub(super) async fn relocate(
-    State(server): State<Server>,
-    who: Identity,
-    Path(id): Path<String>,
-    Body(body): Body<MoveBody>,
-) -> Answer {
-    let now = now();
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, &who, &id).await?;
-    let target = writing.account(&body.account).await?.ok_or_else(HttpError::not_found)?;
-    if target.id == who.account_id {
-        return Err(HttpError::unprocessable("senseless", "it is in that account already", ""));
-    }
-    withdraw_all(&mut writing, &who, &repository, "the repository moved to another account").await?;
-    // What it owned here is proposed for destruction by a twin that stays behind and wants nothing.
-    let mut left = repository.clone();
-    left.id = windlass_store::new_id();
-    left.name = format!("{}-moved", repository.name.chars().take(56).collect::<String>());
-    left.enabled = false;
-    left.forge = None;
-    writing.repository_leave(&repository, &left, &target.id, now).await?;
-    credential_binding::bind_moved(&mut writing, &who, &repository, (&target.id, server.config())).await?;
-    let request =
-        SyncRequest { trigger: Trigger::Revert, by: Some(who.email.clone()), confirm_mass_destroy: true };
-    queue_run(&mut writing, &left, &request, now).await?;
-    record(&mut writing, &who, "repository.move", &repository, json!({"to": target.name}), now);
-    server.commit(writing).await?;
-    let mut reading = server.store().read().await?;
-    let moved = reading.repository(&target.id, &repository.id).await?.ok_or_else(HttpError::not_found)?;
-    server.nudges().sync.notify_one();
-    ok(&answer(&moved))
 }
 
 pub(super) async fn forget_host_keys(

@@ -61,6 +61,7 @@ pub(super) fn new_repository(
         updated_at: now,
         forge: None,
         forge_error: None,
+        left_by: None,
     };
     change_repository(&mut repository, fields, config)?;
     Ok(repository)

@@ -10,7 +10,7 @@ use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
     accounts, audit, auth, credentials, drift, events, export, forge, guard, health, idempotency,
-    notifications, policy, previews, proposals, repositories, resources, runs, tokens, users, webhooks,
+    notifications, policy, previews, proposals, relocate, repositories, resources, runs, tokens, users, webhooks,
 };
 use crate::mcp;
 use crate::server::Server;
@@ -83,7 +83,7 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::PreviewCreate => post(previews::create),
         Operation::PreviewList => get(previews::list),
         Operation::PreviewShow => get(previews::show),
-        Operation::RepositoryMove => post(repositories::relocate),
+        Operation::RepositoryMove => post(relocate::relocate),
         Operation::RepositoryForgetHostKeys => delete(repositories::forget_host_keys),
         Operation::RepositoryWebhook => get(webhooks::show),
         Operation::RepositoryWebhookRotate => post(webhooks::rotate),

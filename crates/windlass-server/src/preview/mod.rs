@@ -13,8 +13,8 @@ use serde_json::json;
 use windlass_core::manifest::Context;
 use windlass_core::plan::{Confirmation, ReadPlan};
 use windlass_core::tell::{self, Planned};
-use windlass_source::{BranchError, CommitId, Files, Revision};
-use windlass_store::{Actor, Preview, PreviewSource, Repository, RunError, StoreError, new_id};
+use windlass_source::{Branch, BranchError, CommitId, Files, Revision};
+use windlass_store::{Account, Actor, Preview, PreviewSource, Repository, RunError, StoreError, new_id};
 
 pub(crate) use fetch::{REFERENCE_HELP, commit_id};
 pub(crate) use limit::Turns;
@@ -91,6 +91,19 @@ pub(crate) async fn of_ref(
     make(server, repository, wanted, Confirmation::Missing, None).await
 }
 
+/// What the tracked branch of a repository leads to now, read as if it were another account's.
+pub(crate) async fn read_branch(
+    server: &Server,
+    account: &Account,
+    repository: &Repository,
+    context: Context,
+) -> Result<Looked, PreviewError> {
+    let branch = Branch::parse(&repository.branch)
+        .map_err(|error| run_error("branch", error.to_string(), error.help()))?;
+    let _turn = server.preview_turns().take().await?;
+    fetch::look(server, account, repository, (Revision::Branch(branch), None), context).await
+}
+
 /// A preview as a comment for a forge.
 pub(crate) fn markdown(preview: &Preview) -> Result<String, serde_json::Error> {
     let plan: ReadPlan = serde_json::from_str(&preview.document)?;
@@ -142,11 +155,12 @@ pub(crate) async fn make(
 }
 
 /// What was found, before it is compared.
-struct Looked {
-    material: Material,
-    commit: Option<String>,
+pub(crate) struct Looked {
+    pub(crate) material: Material,
+    pub(crate) commit: Option<String>,
     author: Option<String>,
-    notes: Vec<String>,
+    /// Why a sync would not take it.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Reads files that were sent, on a thread that may block.

@@ -150,7 +150,7 @@ async fn gather(
     repository: &Repository,
     lease: &Lease,
 ) -> Result<Gathered, StoreError> {
-    if run.trigger == Trigger::Revert {
+    if run.trigger == Trigger::Revert || repository.left_by.is_some() {
         return stored(server, run, repository).await;
     }
     let mut stopping = server.watch_stopping();
@@ -199,6 +199,10 @@ fn signature_help() -> &'static str {
 
 /// The commit that was stored at the last good run, with the problems told then.
 async fn stored(server: &Server, run: &mut Run, repository: &Repository) -> Result<Gathered, StoreError> {
+    if repository.left_by.is_some() {
+        // It declares nothing, and never did.
+        return Ok(Gathered::Known(Known::Stored, server.reading_turn().await));
+    }
     let mut reading = server.store().read().await?;
     let Some(good) = &repository.good_run_id else {
         let error = run_error("never-synced", "this repository was never read", "sync it first");

@@ -105,6 +105,12 @@ pub(super) async fn compared(
     let mut writing = server.store().write_account(&run.account_id).await?;
     writing.lease_check(lease).await?;
     let Some(account) = writing.account(&run.account_id).await? else { return Ok(()) };
+    if writing.repository(&run.account_id, &repository.id).await?.is_none() {
+        drop(writing);
+        let message = "the repository was removed, or moved to another account, meanwhile";
+        let error = super::fetch::run_error("repository-removed", message, "");
+        return failed(server, run, None, lease, error, Vec::new()).await;
+    }
     let offered = writing.proposals_offered(&repository.id).await?;
     let compared = match known {
         Known::Read(material) => compare(&mut writing, repository, *material, confirmation(run), now).await?,

@@ -1,6 +1,6 @@
 //! Registered repositories.
 
-use windlass_store::{Acceptance, Drift, ForgeSettings, NewWanted, Run, StoreError};
+use windlass_store::{Acceptance, Drift, ForgeSettings, NewWanted, Repository, Run, StoreError};
 
 use crate::world::{at, node, node_key, on_both, repository};
 
@@ -196,4 +196,27 @@ fn drift() -> Drift {
         changed_at: at(1),
         detected_at: at(2),
     }
+}
+
+#[test]
+fn a_repository_moves_and_what_it_owned_stays_with_what_it_leaves_behind() {
+    on_both(|world| async move {
+        let (acme, globex) = (world.account("acme").await, world.account("globex").await);
+        let fleet = world.repository(&acme, "fleet").await;
+        world.node(&acme, "edge", Some(&fleet.id)).await;
+        let left = Repository { left_by: Some(fleet.id.clone()), ..repository(&acme, "fleet-moved") };
+        let mut writing = world.store.write_accounts(&acme, &globex).await.unwrap();
+        writing.repository_add(&left).await.unwrap();
+        assert_eq!(writing.resources_hand_over(&acme, &fleet.id, &left.id).await.unwrap(), 1);
+        assert_eq!(writing.resources_hand_over(&globex, &left.id, &fleet.id).await.unwrap(), 0);
+        writing.repository_move(&fleet, &globex, at(5)).await.unwrap();
+        writing.commit().await.unwrap();
+        let mut reading = world.store.read().await.unwrap();
+        assert!(reading.repository(&acme, &fleet.id).await.unwrap().is_none());
+        assert!(reading.repository(&globex, &fleet.id).await.unwrap().is_some());
+        let found = reading.repository_left_by(&acme, &fleet.id).await.unwrap().unwrap();
+        assert_eq!(found.id, left.id);
+        assert!(reading.repository_left_by(&globex, &fleet.id).await.unwrap().is_none());
+        assert_eq!(reading.resources_owned(&acme, &left.id).await.unwrap(), 1);
+    });
 }

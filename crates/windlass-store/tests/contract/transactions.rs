@@ -118,3 +118,31 @@ fn what_was_committed_is_there_after_opening_again() {
         store.close().await;
     });
 }
+
+#[test]
+fn a_transaction_of_two_accounts_writes_into_both_chains_or_into_none() {
+    on_both(|world| async move {
+        let (acme, globex) = (world.account("acme").await, world.account("globex").await);
+        for (first, other) in [(&acme, &globex), (&globex, &acme)] {
+            let mut writing = world.store.write_accounts(first, other).await.unwrap();
+            assert_eq!(writing.account_id(), first);
+            writing.audit(entry("first"));
+            writing.event(event("first"));
+            writing.turn_to(other);
+            assert_eq!(writing.account_id(), other);
+            writing.audit(entry("other"));
+            drop(writing);
+        }
+        let mut writing = world.store.write_accounts(&globex, &acme).await.unwrap();
+        writing.audit(entry("left"));
+        writing.turn_to(&acme);
+        writing.audit(entry("came"));
+        writing.event(event("came"));
+        writing.commit().await.unwrap();
+        let audited = "SELECT target AS answer FROM audit WHERE account_id = ";
+        assert_eq!(world.ask(&format!("{audited}'{globex}'")).await, ["left"]);
+        assert_eq!(world.ask(&format!("{audited}'{acme}'")).await, ["came"]);
+        assert_eq!(told(&world.store, &acme).await, ["came"]);
+        assert_eq!(told(&world.store, &globex).await, [""; 0]);
+    });
+}

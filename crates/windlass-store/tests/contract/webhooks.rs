@@ -92,9 +92,7 @@ fn a_repository_is_hastened_but_never_put_off_and_takes_its_webhook_with_it() {
             assert_eq!(next, at(then), "{asked}");
         }
         writing.delivery_note(&fleet.id, Digest::of(b"body"), at(1)).await.unwrap();
-        let mut twin = fleet.clone();
-        (twin.id, twin.name) = (new_id(), "twin".to_owned());
-        writing.repository_leave(&fleet, &twin, &other, at(2)).await.unwrap();
+        writing.repository_move(&fleet, &other, at(2)).await.unwrap();
         assert_eq!(
             writing.webhook(&fleet.id).await.unwrap().generation,
             2,

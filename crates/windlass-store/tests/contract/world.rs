@@ -203,6 +203,7 @@ pub(crate) fn repository(account_id: &str, name: &str) -> Repository {
         updated_at: at(0),
         forge: None,
         forge_error: None,
+        left_by: None,
     }
 }
 

@@ -56,7 +56,8 @@ pub(super) fn run(
         RepoCommand::Remove { repo, yes } => remove(&repo, yes.into(), remote),
         RepoCommand::Move { repo, account, yes } => {
             let question = format!(
-                "Move {repo} to account {account}? The old account gets proposals to destroy what it owned there."
+                "Move {repo} to account {account}? The old account gets proposals to destroy what it owned there; \
+                 moving it back withdraws them."
             );
             if confirm(&question, yes.into())? == Consent::Refused {
                 return Ok(Exit::Problems);

@@ -15,6 +15,7 @@ mod crashes;
 mod fairness;
 mod forge;
 mod gate;
+mod moving;
 mod notifications;
 mod numbers;
 mod previews;
