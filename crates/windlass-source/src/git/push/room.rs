@@ -47,7 +47,8 @@ impl Room {
         let login = match url.scheme() {
             Scheme::Ssh => Some(Login::prepare(options, bounds)?),
             Scheme::Https | Scheme::Http => {
-                settings.push(("http.curloptResolve".to_owned(), Redacted::new(pinned(options)?)));
+                let pin = pinned(options)?;
+                settings.extend(pin.map(|pin| ("http.curloptResolve".to_owned(), Redacted::new(pin))));
                 None
             }
             Scheme::File => None,
@@ -71,15 +72,17 @@ impl Room {
     }
 }
 
-/// Tells curl the addresses that were checked, so that it does not resolve the name again: `host:port:address,…`.
-fn pinned(options: &FetchOptions<'_>) -> Result<String, Problem> {
+/// Tells curl the addresses that were checked, so that it does not resolve the name again: `host:port:address,…`. What is
+/// written as an address is checked, and nobody resolves it.
+fn pinned(options: &FetchOptions<'_>) -> Result<Option<String>, Problem> {
     let (host, port) = (options.url.host(), options.url.effective_port());
     let written = |address: SocketAddr| match address.ip() {
         IpAddr::V4(v4) => v4.to_string(),
         IpAddr::V6(v6) => format!("[{v6}]"),
     };
     let addresses: Vec<String> = options.guard.resolve(host, port)?.into_iter().map(written).collect();
-    Ok(format!("{host}:{port}:{}", addresses.join(",")))
+    let is_name = host.parse::<IpAddr>().is_err();
+    Ok(is_name.then(|| format!("{host}:{port}:{}", addresses.join(","))))
 }
 
 fn basic_header(username: &str, password: &Redacted<String>) -> String {
