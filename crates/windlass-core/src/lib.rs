@@ -10,6 +10,7 @@
 //! Users' mistakes are collected as [`diagnostic::Diagnostic`]s, all of them, with their place.
 
 pub mod address_guard;
+pub mod access;
 pub mod adopt;
 pub mod allocate;
 pub mod catalogue;

@@ -1,0 +1,13 @@
+//! Who is let in, for how long, and what nobody may do to whom. Pure: the server asks, and does what the answer says.
+
+mod checkpoint;
+mod key;
+mod people;
+mod role;
+
+pub use checkpoint::{CheckpointPace, is_checkpoint_due};
+pub use key::{KeyAdmission, admit_key};
+pub use people::{
+    Addition, Caller, ChangeRefusal, PersonChange, Standing, Target, Tenancy, how_to_add, may_change,
+};
+pub use role::RoleSource;
