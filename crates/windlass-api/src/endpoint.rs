@@ -186,6 +186,17 @@ const LIST_AUDIT: &[(&str, &str)] = &[
     ("cursor", "The previous page's `meta.next_cursor`."),
     ("target", "What was done to this: `kind/name`."),
 ];
+const CHAIN: &[(&str, &str)] =
+    &[("chain", "`installation` for the installation's own log, which only its administrators see.")];
+const VERIFY_AUDIT: &[(&str, &str)] = &[
+    ("expect", "A head that was seen earlier: some entry must have this hash."),
+    ("chain", "`installation` for the installation's own log, which only its administrators see."),
+];
+const LIST_CHECKPOINTS: &[(&str, &str)] = &[
+    ("limit", "How many, 1 to 500; default 50."),
+    ("cursor", "The previous page's `meta.next_cursor`."),
+    ("chain", "`installation` for the installation's own log, which only its administrators see."),
+];
 const LIST_DELIVERIES: &[(&str, &str)] = &[
     ("limit", "How many, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
@@ -223,11 +234,21 @@ endpoints! {
     TokenCreate Post "/api/v1/auth/tokens" SignedIn, NONE, (t::TokenBody) -> (t::TokenCreated): "Makes an API token.";
     TokenRevoke Delete "/api/v1/auth/tokens/{id}" SignedIn, NONE, (-) -> (-): "Takes an API token back.";
     UserList Get "/api/v1/auth/users" Needs(GitopsAdmin), NONE, (-) -> (t::UserList): "The people of the account.";
-    UserCreate Post "/api/v1/auth/users" Needs(GitopsAdmin), NONE, (t::UserBody) -> (t::UserCreated):
-        "Adds someone to the account.";
+    UserCreate Post "/api/v1/auth/users" Needs(GitopsAdmin), NONE, (t::UserBody) -> (t::UserAdded):
+        "Adds someone to the account, or invites them: whoever is known to other accounts has to accept.";
     UserPatch Patch "/api/v1/auth/users/{id}" Needs(GitopsAdmin), NONE, (t::UserPatch) -> (t::UserCreated):
-        "Changes someone's role, lets them in or out, resets their password.";
+        "Changes someone's role, lets them in or out, resets their password, which ends their sessions and API tokens.";
     UserRemove Delete "/api/v1/auth/users/{id}" Needs(GitopsAdmin), NONE, (-) -> (-): "Takes someone out of the account.";
+    InvitationList Get "/api/v1/auth/invitations" Needs(GitopsAdmin), NONE, (-) -> (t::InvitationList):
+        "Invitations to the account that nobody accepted yet.";
+    InvitationRevoke Delete "/api/v1/auth/invitations/{id}" Needs(GitopsAdmin), NONE, (-) -> (-):
+        "Takes an invitation back.";
+    ReceivedInvitationList Get "/api/v1/auth/me/invitations" SignedIn, NONE, (-) -> (t::ReceivedInvitationList):
+        "Accounts that ask you to join.";
+    InvitationAccept Post "/api/v1/auth/me/invitations/{id}/accept" SignedIn, NONE, (-) -> (t::JoinedAccount):
+        "Joins an account that asks you to.";
+    InvitationDecline Post "/api/v1/auth/me/invitations/{id}/decline" SignedIn, NONE, (-) -> (-):
+        "Declines to join an account, which does not learn of it.";
     AccountList Get "/api/v1/auth/accounts" Root, NONE, (-) -> (t::AccountList): "Every account.";
     AccountCreate Post "/api/v1/auth/accounts" Root, NONE, (t::AccountBody) -> (t::AccountEnvelope):
         "Makes an account; you become its admin.";
@@ -332,8 +353,14 @@ endpoints! {
     DeliveryRetry Post "/api/v1/system/notification_deliveries/{id}/retry" Needs(GitopsWrite), NONE,
         (-) -> (t::DeliveryEnvelope): "Tries a notification again that has not arrived.";
     AuditList Get "/api/v1/system/audit" Needs(GitopsRead), LIST_AUDIT, (-) -> (t::AuditList): "The audit log, newest first.";
-    AuditVerify Get "/api/v1/system/audit/verify" Needs(GitopsRead), NONE, (-) -> (t::AuditVerdict):
-        "Checks every entry of the audit log against its hash.";
+    AuditVerify Get "/api/v1/system/audit/verify" Needs(GitopsRead), VERIFY_AUDIT, (-) -> (t::AuditVerdict):
+        "Checks every entry of the audit log against its hash, and the log against its signed checkpoints.";
+    AuditKeyShow Get "/api/v1/system/audit/key" Needs(GitopsRead), NONE, (-) -> (t::AuditKeys):
+        "The public keys that sign and signed checkpoints of the audit log.";
+    CheckpointList Get "/api/v1/system/audit/checkpoints" Needs(GitopsRead), LIST_CHECKPOINTS,
+        (-) -> (t::CheckpointList): "Signed checkpoints of the audit log, newest first.";
+    CheckpointCreate Post "/api/v1/system/audit/checkpoints" Needs(GitopsAdmin), CHAIN, (-) -> (t::CheckpointEnvelope):
+        "Signs the head of the audit log now.";
 }
 
 fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
@@ -404,9 +431,12 @@ impl Operation {
     pub const fn only_for_people(self) -> Option<&'static str> {
         match self {
             Operation::TokenCreate => Some("make tokens"),
-            Operation::UserCreate | Operation::UserPatch | Operation::UserRemove => {
-                Some("decide who is in an account")
-            }
+            Operation::UserCreate
+            | Operation::UserPatch
+            | Operation::UserRemove
+            | Operation::InvitationRevoke
+            | Operation::InvitationAccept
+            | Operation::InvitationDecline => Some("decide who is in an account"),
             Operation::Password => Some("change a password"),
             _ => None,
         }

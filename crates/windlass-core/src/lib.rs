@@ -9,8 +9,8 @@
 //! Nothing here waits, reads a file, asks the time or draws a random number: the same input gives the same bytes.
 //! Users' mistakes are collected as [`diagnostic::Diagnostic`]s, all of them, with their place.
 
-pub mod address_guard;
 pub mod access;
+pub mod address_guard;
 pub mod adopt;
 pub mod allocate;
 pub mod catalogue;

@@ -11,7 +11,9 @@ use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
 use windlass_source::{Insecure, Limits};
 use windlass_store::Address;
 
+use crate::checkpoint::CheckpointSettings;
 use crate::forge::Gitea;
+use crate::keys::KeySource;
 use crate::oidc::OidcSettings;
 
 /// Everything that can be configured.
@@ -21,6 +23,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Which database.
     pub database: Address,
+    /// Where the secret key comes from.
+    pub secret_key: KeySource,
     /// Where to listen.
     pub listen: SocketAddr,
     /// Where browsers reach it, if not where it listens: `https://windlass.example.com`.
@@ -43,6 +47,8 @@ pub struct Config {
     pub gitea: Option<Gitea>,
     /// Through which provider people sign in, if through any.
     pub oidc: Option<OidcSettings>,
+    /// How the audit log is signed, and where that is sent.
+    pub checkpoints: CheckpointSettings,
     /// How many proposals a run opens at most.
     pub max_proposals: usize,
     /// What a fetch may cost.
@@ -92,6 +98,7 @@ impl Config {
         Config {
             database: Address::Sqlite(data_dir.join("windlass.db")),
             data_dir,
+            secret_key: KeySource::DataDirectory,
             listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
             public_url: None,
             mcp_hosts: Vec::new(),
@@ -103,6 +110,7 @@ impl Config {
             forge_api_hosts: Vec::new(),
             gitea: None,
             oidc: None,
+            checkpoints: CheckpointSettings::default(),
             max_proposals: DEFAULT_CAP,
             fetch_limits: Limits::default(),
             rhythm: Rhythm::default(),

@@ -5,6 +5,7 @@
 
 mod apply;
 mod auth;
+mod checkpoint;
 mod clock;
 mod config;
 mod crash;
@@ -17,6 +18,7 @@ mod gatekeeper;
 mod grant;
 mod holdings;
 mod http;
+mod keys;
 mod loops;
 mod mcp;
 mod notify;
@@ -26,6 +28,7 @@ mod oidc;
 mod once;
 mod payload;
 mod preview;
+mod recover;
 mod regate;
 mod server;
 mod start;
@@ -36,9 +39,14 @@ mod web;
 mod webhook;
 mod world;
 
+pub use checkpoint::{
+    CheckpointFault, CheckpointSettings, CheckpointWebhook, WebhookAddressError, check_checkpoints,
+    first_fault,
+};
 pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
 pub use crash::{CRASH_POINTS, NOTIFY_CRASH_POINTS, REQUEST_CRASH_POINTS};
 pub use forge::{Gitea, GiteaError};
+pub use keys::{KeyError, KeySource, RotatedKey, check_key, fingerprint_of, reset_key, rotate_key};
 pub use windlass_notify::Plain;
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;
@@ -48,4 +56,5 @@ pub use numbers::metrics_page;
 pub use telemetry::{Telemetry, TelemetryError};
 
 pub use oidc::{Grant, OidcSettings, OidcSettingsError, Passwords};
-pub use start::{FirstLogin, Running, StartError, start};
+pub use recover::{Recovery, RecoveryError, TokenFate, recover_admin};
+pub use start::{FirstLogin, Running, StartError, make_private, open_lock, start};

@@ -12,7 +12,9 @@ use windlass_notify::Sender;
 use windlass_outbound::Guard;
 use windlass_store::{AccountWriting, Store, StoreError};
 
+use crate::checkpoint::SignedHeads;
 use crate::config::Config;
+use crate::keys::Keyring;
 use crate::numbers;
 use crate::oidc::Oidc;
 use crate::webhook::Allowances;
@@ -43,7 +45,8 @@ struct Inner {
     holder: String,
     preview_turns: preview::Turns,
     reading_turns: Arc<Semaphore>,
-    session_key: windlass_core::redacted::Redacted<Vec<u8>>,
+    keys: Keyring,
+    signed_heads: SignedHeads,
     allowances: Allowances,
     sender: Sender,
     oidc: Option<Oidc>,
@@ -68,6 +71,8 @@ pub(crate) struct Nudges {
     pub(crate) forge: Notify,
     /// A pull request is to be looked at.
     pub(crate) pull_requests: Notify,
+    /// A checkpoint of the audit log was made, and may have to be sent elsewhere.
+    pub(crate) checkpoints: Notify,
 }
 
 /// Turns that the apply loop took since the server began.
@@ -77,14 +82,18 @@ pub(crate) struct Turns {
     pub(crate) ended: u64,
 }
 
+/// What a server is made of besides its configuration.
+pub(crate) struct Parts {
+    pub(crate) store: Store,
+    pub(crate) keys: Keyring,
+    pub(crate) signed_heads: SignedHeads,
+    pub(crate) sender: Sender,
+    pub(crate) oidc: Option<Oidc>,
+}
+
 impl Server {
-    pub(crate) fn new(
-        config: Config,
-        store: Store,
-        session_key: windlass_core::redacted::Redacted<Vec<u8>>,
-        sender: Sender,
-        oidc: Option<Oidc>,
-    ) -> Server {
+    pub(crate) fn new(config: Config, parts: Parts) -> Server {
+        let Parts { store, keys, signed_heads, sender, oidc } = parts;
         let guard = Guard::new(config.address_rules());
         let forge_guard = Guard::new(config.forge_address_rules());
         let inner = Inner {
@@ -101,7 +110,8 @@ impl Server {
             holder: windlass_store::new_id(),
             preview_turns: preview::Turns::default(),
             reading_turns: Arc::new(Semaphore::new(sync::READERS)),
-            session_key,
+            keys,
+            signed_heads,
             allowances: Allowances::default(),
             sender,
             oidc,
@@ -147,8 +157,14 @@ impl Server {
         &self.inner.holder
     }
 
-    pub(crate) fn session_key(&self) -> &[u8] {
-        self.inner.session_key.expose()
+    /// What signs sessions, forms and checkpoints, and gives webhooks their secrets.
+    pub(crate) fn keys(&self) -> &Keyring {
+        &self.inner.keys
+    }
+
+    /// The heads of the audit log that this server signed last.
+    pub(crate) fn signed_heads(&self) -> &SignedHeads {
+        &self.inner.signed_heads
     }
 
     /// What webhooks may cost.

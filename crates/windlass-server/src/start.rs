@@ -1,6 +1,6 @@
 //! Starting a server, and stopping it without losing anything.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,13 @@ use windlass_api::permission::Role;
 use windlass_core::redacted::Redacted;
 use windlass_store::{Actor, Store, StoreError, User, new_id};
 
-use crate::auth::{hash_password, new_session_key, one_time_password};
+use crate::auth::{hash_password, one_time_password};
+use crate::checkpoint::SignedHeads;
 use crate::clock::now;
 use crate::config::Config;
+use crate::keys::{KeyError, take_keys};
 use crate::oidc::{Granted, Oidc, OidcSettingsError};
-use crate::server::Server;
+use crate::server::{Parts, Server};
 use crate::{credential_binding, http, loops, tell};
 
 /// Why a server could not be started.
@@ -46,6 +48,9 @@ pub enum StartError {
     /// The database cannot be used.
     #[error("cannot use the database: {0}")]
     Store(#[from] StoreError),
+    /// The secret key cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyError),
     /// Notifications could not be sent.
     #[error("cannot send notifications: {0}")]
     Notifications(#[from] windlass_notify::SendError),
@@ -57,7 +62,7 @@ pub enum StartError {
     Password,
 }
 
-/// The login that is printed at the first start.
+/// A login that is printed once: at the first start, or when the administrator is recovered.
 #[derive(Clone, Debug)]
 pub struct FirstLogin {
     /// The e-mail address.
@@ -90,9 +95,10 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         // Nobody else can hold one: whoever did is dead.
         store.leases_end_all().await?;
     }
+    let keys = take_keys(&store, &config.secret_key, &config.data_dir, now()).await?;
+    let signed_heads = SignedHeads::read(&config.data_dir).map_err(unusable)?;
     let first_login = first_start(&store, &config).await?;
     credential_binding::bind_existing(&store, &config).await?;
-    let session_key = session_key(&store).await?;
     let listener = TcpListener::bind(config.listen)
         .await
         .map_err(|source| StartError::Listen { address: config.listen, source })?;
@@ -102,7 +108,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     http::gather_numbers();
     let guard = windlass_outbound::Guard::new(config.address_rules());
     let sender = windlass_notify::Sender::new(config.insecure_notifications, &guard)?;
-    let server = Server::new(config, store, session_key, sender, oidc);
+    let server = Server::new(config, Parts { store, keys, signed_heads, sender, oidc });
     let loops = loops::start(&server);
     let mut stopping = server.watch_stopping();
     let service = http::router(&server).into_make_service_with_connect_info::<SocketAddr>();
@@ -117,7 +123,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 }
 
 /// A directory that only its owner can look into.
-fn make_private(directory: &Path) -> std::io::Result<()> {
+pub fn make_private(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
     if !directory.exists() {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
@@ -129,23 +135,22 @@ fn make_private(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// The file that whoever uses the embedded database locks; others on the machine cannot even open it.
+pub fn open_lock(directory: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600).open(directory.join("windlass.lock"))
+}
+
 /// Keeps a second server away from the same embedded database.
 fn lock(directory: &Path) -> Result<File, StartError> {
     let unusable = |source| StartError::DataDirectory { path: directory.to_path_buf(), source };
-    let file = File::create(directory.join("windlass.lock")).map_err(unusable)?;
+    let file = open_lock(directory).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StartError::InUse { path: directory.to_path_buf() }),
         Err(TryLockError::Error(source)) => Err(unusable(source)),
     }
-}
-
-/// The key that signs sessions: the same on every replica and after every restart.
-async fn session_key(store: &Store) -> Result<Redacted<Vec<u8>>, StoreError> {
-    let mut writing = store.write().await?;
-    let key = writing.setting_default("session_key", &new_session_key()).await?;
-    writing.commit().await?;
-    Ok(Redacted::new(key.into_bytes()))
 }
 
 /// The provider through which people sign in, with what its groups give in accounts that exist.

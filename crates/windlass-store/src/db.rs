@@ -32,6 +32,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "first", include_str!("../migrations/0001_first.sql")),
     (5, "moved_repositories", include_str!("../migrations/0005_moved_repositories.sql")),
     (8, "credential_bindings", include_str!("../migrations/0008_credential_bindings.sql")),
+    (9, "trust", include_str!("../migrations/0009_trust.sql")),
 ];
 
 /// SQLite's page cache for each connection, in KiB (negative means KiB): small, the system caches the file too.
@@ -161,6 +162,26 @@ impl Store {
         Ok(())
     }
 
+    /// Deletes a setting so that no copy of its value stays in the database's files. Backups keep theirs.
+    pub async fn erase_setting(&self, name: &str) -> Result<(), StoreError> {
+        const DELETE: &str = "DELETE FROM settings WHERE name = $1";
+        match &self.pools {
+            Pools::Sqlite { writer, .. } => {
+                let mut connection = writer.acquire().await?;
+                sqlx::query("PRAGMA secure_delete = ON").execute(&mut *connection).await?;
+                sqlx::query(DELETE).bind(name).execute(&mut *connection).await?;
+                // Free pages may hold copies from before, and the journal the pages as they were.
+                sqlx::query("VACUUM").execute(&mut *connection).await?;
+                sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut *connection).await?;
+            }
+            Pools::Postgres(pool) => {
+                sqlx::query(DELETE).bind(name).execute(pool).await?;
+                sqlx::query("VACUUM FULL settings").execute(pool).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Closes every connection after what is under way.
     pub async fn close(&self) {
         match &self.pools {
@@ -171,6 +192,33 @@ impl Store {
             Pools::Postgres(pool) => pool.close().await,
         }
     }
+}
+
+/// Lets only the owner read the database and its journals, whatever the umask is and whoever made the file. SQLite gives
+/// journals the permissions of the file they belong to.
+fn keep_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    if !path.exists() {
+        let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        match made {
+            Ok(_) => {}
+            // Another process made it in this moment.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            // There is no such directory, which SQLite tells better.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let file = PathBuf::from(name);
+        let Ok(metadata) = std::fs::metadata(&file) else { continue };
+        if metadata.permissions().mode() & 0o077 != 0 {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(())
 }
 
 fn sqlite_options(path: &Path) -> SqliteConnectOptions {
@@ -188,6 +236,7 @@ fn sqlite_options(path: &Path) -> SqliteConnectOptions {
 }
 
 async fn open_sqlite(path: &Path) -> Result<Pools, StoreError> {
+    keep_private(path).map_err(|source| StoreError::NotPrivate { path: path.to_path_buf(), source })?;
     let options = sqlite_options(path);
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
@@ -226,6 +275,7 @@ async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
     Ok(Pools::Postgres(pool))
 }
 
+/// Every migration, each text as the database at hand needs it.
 fn migrator(spell: impl Fn(&str) -> String) -> Migrator {
     let migration = |(number, name, text): &(i64, &'static str, &str)| {
         let text = AssertSqlSafe(spell(text)).into_sql_str();

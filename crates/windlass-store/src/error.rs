@@ -52,6 +52,14 @@ pub enum StoreError {
     /// The database is of a version this program does not know.
     #[error("the database could not be brought up to date: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    /// Others on the machine could read the database's file.
+    #[error("cannot keep others from reading {}: {source}", path.display())]
+    NotPrivate {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// Copying the database failed.
     #[error("{0}")]
     Backup(String),

@@ -23,6 +23,10 @@ impl Origin {
             Origin::Groups => "groups",
         }
     }
+
+    pub(crate) fn from_slug(slug: &str) -> Origin {
+        if slug == Origin::Groups.slug() { Origin::Groups } else { Origin::Hand }
+    }
 }
 
 /// What someone may do in an account, and why.
@@ -60,6 +64,13 @@ impl Reading {
         rows.iter_mut().map(Row::text).collect()
     }
 
+    /// Whether a person who signs in through a provider has an e-mail address there that is not known to be theirs.
+    pub async fn identity_unverified(&mut self, user_id: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT COUNT(*) FROM identities WHERE user_id = $1 AND email_verified = 0";
+        let mut rows = self.connection.rows(sql, values![user_id]).await?;
+        Ok(rows.first_mut().map_or(Ok(0), Row::count)? > 0)
+    }
+
     /// Every membership of a person with where it comes from, by account.
     pub async fn membership_origins(&mut self, user_id: &str) -> Result<Vec<Membership>, StoreError> {
         let sql = "SELECT account_id, role, origin FROM memberships WHERE user_id = $1 ORDER BY account_id";
@@ -67,9 +78,7 @@ impl Reading {
         rows.iter_mut()
             .map(|row| {
                 let (account_id, role) = (row.text()?, row.text()?);
-                let is_of_groups = row.text()? == Origin::Groups.slug();
-                let origin = if is_of_groups { Origin::Groups } else { Origin::Hand };
-                Ok(Membership { account_id, role, origin })
+                Ok(Membership { account_id, role, origin: Origin::from_slug(&row.text()?) })
             })
             .collect()
     }
@@ -86,6 +95,18 @@ impl Writing {
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)";
         self.connection.execute(sql, values![issuer, subject, user_id, now]).await?;
+        Ok(())
+    }
+
+    /// Notes whether the provider says that a person's e-mail address is theirs.
+    pub async fn identity_set_verified(
+        &mut self,
+        issuer: &str,
+        subject: &str,
+        is_verified: bool,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE identities SET email_verified = $3 WHERE issuer = $1 AND subject = $2";
+        self.connection.execute(sql, values![issuer, subject, is_verified]).await?;
         Ok(())
     }
 }

@@ -95,6 +95,12 @@ impl Writing {
         Ok(self.connection.execute(sql, values![account_id, id, now]).await? == 1)
     }
 
+    /// Takes back every token of a person, in all accounts. Returns how many there were.
+    pub async fn tokens_revoke_all(&mut self, user_id: &str, now: Timestamp) -> Result<u64, StoreError> {
+        let sql = "UPDATE tokens SET revoked_at = $2 WHERE created_by = $1 AND revoked_at IS NULL";
+        self.connection.execute(sql, values![user_id, now]).await
+    }
+
     /// Notes that a token was used.
     pub async fn token_used(&mut self, id: &str, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE tokens SET last_used_at = $2 WHERE id = $1";

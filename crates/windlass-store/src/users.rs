@@ -37,6 +37,10 @@ pub struct Member {
     pub user: User,
     /// Their role there.
     pub role: String,
+    /// Where the role comes from.
+    pub origin: Origin,
+    /// When their groups last gave it, if they did.
+    pub proved_at: Timestamp,
 }
 
 /// A signed-in person.
@@ -59,6 +63,8 @@ pub struct Session {
 const COLUMNS: &str = "users.id, users.email, users.name, users.password_hash, users.must_change_password, \
                        users.is_root, users.disabled_at, users.created_at";
 
+const MEMBERSHIP: &str = "memberships.role, memberships.origin, memberships.proved_at";
+
 fn read_user(row: &mut Row) -> Result<User, StoreError> {
     Ok(User {
         id: row.text()?,
@@ -73,7 +79,8 @@ fn read_user(row: &mut Row) -> Result<User, StoreError> {
 }
 
 fn read_member(row: &mut Row) -> Result<Member, StoreError> {
-    Ok(Member { user: read_user(row)?, role: row.text()? })
+    let (user, role) = (read_user(row)?, row.text()?);
+    Ok(Member { user, role, origin: Origin::from_slug(&row.text()?), proved_at: row.moment()? })
 }
 
 impl Reading {
@@ -85,6 +92,15 @@ impl Reading {
         rows.first_mut().map(read_user).transpose()
     }
 
+    /// The administrators of the installation, those who may sign in first.
+    pub async fn users_root(&mut self) -> Result<Vec<User>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM users WHERE is_root = 1 ORDER BY disabled_at IS NOT NULL, created_at, id"
+        );
+        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter_mut().map(read_user).collect()
+    }
+
     /// How many people are known.
     pub async fn users_count(&mut self) -> Result<usize, StoreError> {
         let mut rows = self.connection.rows("SELECT COUNT(*) FROM users", Vec::new()).await?;
@@ -94,7 +110,7 @@ impl Reading {
     /// The people of an account, by e-mail address.
     pub async fn members(&mut self, account_id: &str) -> Result<Vec<Member>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS}, memberships.role FROM users JOIN memberships ON memberships.user_id = users.id \
+            "SELECT {COLUMNS}, {MEMBERSHIP} FROM users JOIN memberships ON memberships.user_id = users.id \
              WHERE memberships.account_id = $1 ORDER BY users.email"
         );
         let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
@@ -108,7 +124,7 @@ impl Reading {
         id_or_email: &str,
     ) -> Result<Option<Member>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS}, memberships.role FROM users JOIN memberships ON memberships.user_id = users.id \
+            "SELECT {COLUMNS}, {MEMBERSHIP} FROM users JOIN memberships ON memberships.user_id = users.id \
              WHERE memberships.account_id = $1 AND (users.id = $2 OR users.email = $3)"
         );
         let values = values![account_id, id_or_email, id_or_email.to_lowercase()];
@@ -176,6 +192,12 @@ impl Writing {
         self.sessions_end_all(user_id).await
     }
 
+    /// Makes a person an administrator of the installation.
+    pub async fn user_make_root(&mut self, user_id: &str) -> Result<(), StoreError> {
+        self.connection.execute("UPDATE users SET is_root = 1 WHERE id = $1", values![user_id]).await?;
+        Ok(())
+    }
+
     /// Lets a person sign in, or no longer; then also ends their sessions.
     pub async fn user_set_disabled(
         &mut self,
@@ -217,16 +239,32 @@ impl Writing {
         origin: Origin,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO memberships (account_id, user_id, role, origin, created_at) \
-                   VALUES ($1, $2, $3, $4, $5) ON CONFLICT (account_id, user_id) \
-                   DO UPDATE SET role = excluded.role, origin = excluded.origin";
+        let sql = "INSERT INTO memberships (account_id, user_id, role, origin, created_at, proved_at) \
+                   VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (account_id, user_id) \
+                   DO UPDATE SET role = excluded.role, origin = excluded.origin, proved_at = excluded.proved_at";
         self.connection.execute(sql, values![account_id, user_id, role, origin.slug(), now]).await?;
         Ok(())
     }
 
-    /// Takes a person out of an account, with their sessions there.
-    pub async fn member_remove(&mut self, account_id: &str, user_id: &str) -> Result<bool, StoreError> {
+    /// Notes that a person's groups give all they gave before.
+    pub async fn memberships_prove(&mut self, user_id: &str, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE memberships SET proved_at = $2 WHERE user_id = $1 AND origin = $3";
+        self.connection.execute(sql, values![user_id, now, Origin::Groups.slug()]).await?;
+        Ok(())
+    }
+
+    /// Takes a person out of an account, with their sessions and API tokens there: someone who is let in again does not
+    /// find the old tokens working.
+    pub async fn member_remove(
+        &mut self,
+        account_id: &str,
+        user_id: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
         let values = || values![account_id, user_id];
+        let sql = "UPDATE tokens SET revoked_at = $3 \
+                   WHERE account_id = $1 AND created_by = $2 AND revoked_at IS NULL";
+        self.connection.execute(sql, values![account_id, user_id, now]).await?;
         let sql = "DELETE FROM sessions WHERE account_id = $1 AND user_id = $2";
         self.connection.execute(sql, values()).await?;
         let sql = "DELETE FROM memberships WHERE account_id = $1 AND user_id = $2";

@@ -21,7 +21,9 @@ use windlass_store::{
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
-const LARGE: [&str; 18] = [
+const LARGE: [&str; 20] = [
+    "invitations",
+    "audit_checkpoints",
     "resources",
     "resource_references",
     "found",
@@ -43,7 +45,8 @@ const LARGE: [&str; 18] = [
 ];
 
 /// Indexes that hold only what is under way, and may be read from end to end.
-const SMALL: [&str; 5] = [
+const SMALL: [&str; 6] = [
+    "audit_checkpoints_unsent",
     "proposals_to_apply",
     "proposals_blocked",
     "sync_runs_unfinished",
@@ -242,6 +245,10 @@ async fn look_up(store: &Store) {
     reading.preview("a", "x").await.unwrap();
     reading.previews("a", "r", 50).await.unwrap();
     reading.audit_verify("a").await.unwrap();
+    reading.checkpoints("a", 9, 1).await.unwrap();
+    reading.checkpoints_unsent(9).await.unwrap();
+    reading.invitations("a", now()).await.unwrap();
+    reading.invitations_to("a@b", now()).await.unwrap();
     reading.repository_of_webhook("acme:fleet").await.unwrap();
     reading.webhook("r").await.unwrap();
     reading.accounts_behind().await.unwrap();

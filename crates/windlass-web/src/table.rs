@@ -150,6 +150,14 @@ pages! {
     ChangePerson Post "/app/settings/people/{id}" As(O::UserPatch);
     /// Takes someone out.
     RemovePerson Post "/app/settings/people/{id}/remove" As(O::UserRemove);
+    /// Takes back an invitation to the account.
+    RevokeInvitation Post "/app/settings/people/invitations/{id}/revoke" As(O::InvitationRevoke);
+    /// Accounts that ask one to join.
+    Invitations Get "/app/settings/invitations" As(O::ReceivedInvitationList);
+    /// Joins one.
+    AcceptInvitation Post "/app/settings/invitations/{id}/accept" As(O::InvitationAccept);
+    /// Declines to.
+    DeclineInvitation Post "/app/settings/invitations/{id}/decline" As(O::InvitationDecline);
     /// API tokens.
     Tokens Get "/app/settings/tokens" As(O::TokenList);
     /// Makes one.

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod addresses;
 pub(crate) mod forge;
 pub(crate) mod gitops;
+pub(crate) mod keys;
 pub(crate) mod notify;
 pub(crate) mod oidc;
 pub(crate) mod operate;
@@ -78,6 +79,14 @@ pub(crate) enum Command {
     Restore(operate::RestoreOptions),
     /// Check a server's data and surroundings.
     Doctor(operate::DoctorOptions),
+    /// Make or repair the administrator's login, on the server's machine, and print a one-time password.
+    ///
+    /// Works while the server runs or not, on its data directory or database. The administrator can sign in again, is
+    /// admin of an account, and is not made to wait. Their sessions and API tokens end. It is on the audit record.
+    RecoverAdmin(keys::RecoverAdminOptions),
+    /// Rotate, replace or look at the secret key, on the server's machine.
+    #[command(subcommand)]
+    Key(keys::KeyCommand),
     /// Check fleets and tell every problem at once.
     Validate(ValidateOptions),
     /// Show what would change between two states of a fleet, or on a server, in order.

@@ -58,6 +58,8 @@ fn run(arguments: Arguments, terminal: &Terminal) -> Result<Exit, CommandError> 
         Command::Backup(options) => commands::operate::backup(&options),
         Command::Restore(options) => commands::operate::restore(&options),
         Command::Doctor(options) => commands::operate::doctor(&options),
+        Command::RecoverAdmin(options) => commands::keys::recover_admin(&options),
+        Command::Key(command) => commands::keys::run(&command),
         Command::Validate(options) => commands::validate::run(&options, terminal),
         Command::Fmt(options) => commands::fmt::run(&options, terminal),
         Command::Schema => commands::schema::run(),

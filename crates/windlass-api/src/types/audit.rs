@@ -59,4 +59,69 @@ pub struct AuditVerdict {
     pub broken_at: Option<i64>,
     /// What is wrong with it.
     pub reason: Option<String>,
+    /// How many signed checkpoints were checked.
+    #[serde(default)]
+    pub checkpoints: usize,
+    /// The last entry that a checkpoint covers.
+    #[serde(default)]
+    pub signed_to: Option<i64>,
+}
+
+/// The head of an audit log at some time, signed by the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointInfo {
+    /// The account; empty for the installation itself.
+    pub account_id: String,
+    /// The number of the entry.
+    pub seq: i64,
+    /// Its hash.
+    pub head: String,
+    /// When it was signed.
+    pub at: String,
+    /// With which key.
+    pub key_id: String,
+    /// The Ed25519 signature, base64, of the JSON array `["windlass audit checkpoint 1", account_id, seq, head, at, key_id]`.
+    pub signature: String,
+}
+
+/// A checkpoint under its name.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointEnvelope {
+    /// The newest one.
+    pub checkpoint: CheckpointInfo,
+}
+
+/// Checkpoints, newest first.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointList {
+    /// The checkpoints.
+    pub checkpoints: Vec<CheckpointInfo>,
+    /// Where the list goes on.
+    pub meta: super::PageMeta,
+}
+
+/// The public half of a key that signs or signed checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditKeyInfo {
+    /// Its id: the beginning of the SHA-256 of the public key's text.
+    pub id: String,
+    /// The Ed25519 key, base64.
+    pub public_key: String,
+    /// The key before it.
+    pub previous_id: Option<String>,
+    /// The signature of the key before, of the JSON array `["windlass audit key 1", its public key, this public key]`.
+    pub endorsement: Option<String>,
+    /// This key's signature of the same.
+    pub acknowledgement: Option<String>,
+    /// Since when it is used.
+    pub created_at: String,
+}
+
+/// The keys that sign and signed checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditKeys {
+    /// The public key that signs now. Keep it elsewhere to verify the log with.
+    pub public_key: String,
+    /// Every key, oldest first.
+    pub keys: Vec<AuditKeyInfo>,
 }

@@ -87,9 +87,12 @@ pub struct UserPatch {
     /// Whether they may not sign in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
-    /// Make a new one-time password.
+    /// Make a new one-time password. Ends their sessions and API tokens.
     #[serde(default)]
     pub reset_password: bool,
+    /// With `reset_password`: their API tokens stay good.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_tokens: bool,
 }
 
 /// A person in the account.
@@ -137,6 +140,76 @@ pub struct UserCreated {
     pub user: UserInfo,
     /// Shown this once, to be changed at the first sign-in; null if they were known already.
     pub one_time_password: Option<String>,
+}
+
+/// Someone who was added to the account, or asked to join it.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub struct UserAdded {
+    /// The person, if they are in the account now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserInfo>,
+    /// Shown this once, to be changed at the first sign-in; null if they have none or were invited.
+    pub one_time_password: Option<String>,
+    /// The invitation, if they have to accept first. Whether anyone has the e-mail address makes no difference to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invitation: Option<InvitationInfo>,
+}
+
+/// Someone who is asked to join the account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InvitationInfo {
+    /// Its id.
+    pub id: String,
+    /// Who is asked.
+    pub email: String,
+    /// The role they would have.
+    pub role: Role,
+    /// Who asks.
+    pub invited_by: String,
+    /// Since when.
+    pub created_at: String,
+    /// Until when it can be accepted.
+    pub expires_at: String,
+}
+
+/// The invitations of the account that nobody accepted yet.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct InvitationList {
+    /// By e-mail address.
+    pub invitations: Vec<InvitationInfo>,
+}
+
+/// An invitation as the invited person sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReceivedInvitation {
+    /// Its id.
+    pub id: String,
+    /// The account's name.
+    pub account: String,
+    /// The role you would have there.
+    pub role: Role,
+    /// Who asks.
+    pub invited_by: String,
+    /// Since when.
+    pub created_at: String,
+    /// Until when you can accept.
+    pub expires_at: String,
+}
+
+/// The invitations you can accept or decline.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReceivedInvitationList {
+    /// Newest first.
+    pub invitations: Vec<ReceivedInvitation>,
+}
+
+/// An account that was joined.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct JoinedAccount {
+    /// The account's name: sign in to it to work there.
+    pub account: String,
+    /// Your role there.
+    pub role: Role,
 }
 
 /// The people of the account.

@@ -20,9 +20,13 @@ mod run;
 mod webhook;
 
 pub use account::{AccountBody, AccountEnvelope, AccountInfo, AccountList, HaltBody, HaltInfo, Status};
-pub use audit::{AuditInfo, AuditList, AuditVerdict};
+pub use audit::{
+    AuditInfo, AuditKeyInfo, AuditKeys, AuditList, AuditVerdict, CheckpointEnvelope, CheckpointInfo,
+    CheckpointList,
+};
 pub use auth::{
-    LoginBody, Me, PasswordBody, Session, SignsInWith, TokenBody, TokenCreated, TokenInfo, TokenList,
+    InvitationInfo, InvitationList, JoinedAccount, LoginBody, Me, PasswordBody, ReceivedInvitation,
+    ReceivedInvitationList, Session, SignsInWith, TokenBody, TokenCreated, TokenInfo, TokenList, UserAdded,
     UserBody, UserCreated, UserEnvelope, UserInfo, UserList, UserPatch,
 };
 pub use credential::{

@@ -7,10 +7,12 @@ use std::time::Duration;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use windlass_api::permission::{Permission, Role};
+use windlass_core::access::RoleSource;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, Reading, StoreError};
+use windlass_store::{Actor, Member, Origin, Reading, StoreError};
 
+use super::login::SESSION;
 use super::secret::{TOKEN_PREFIX, hash_of_secret};
 use crate::clock::now;
 use crate::server::Server;
@@ -95,7 +97,7 @@ pub(super) fn sign_session(
         iat: now().as_millis() / 1000,
         exp: expires_at.as_millis() / 1000,
     };
-    let key = EncodingKey::from_secret(server.session_key());
+    let key = EncodingKey::from_secret(server.keys().signing());
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key).ok().map(Redacted::new)
 }
 
@@ -127,9 +129,11 @@ async fn by_session(server: &Server, reading: &mut Reading, secret: &str) -> Res
     validation.set_audience(&[AUDIENCE]);
     validation.set_required_spec_claims(&["exp", "aud", "sub"]);
     validation.leeway = 0;
-    let key = DecodingKey::from_secret(server.session_key());
-    let claims: Claims =
-        jsonwebtoken::decode(secret, &key, &validation).map_err(|_| AuthError::Invalid)?.claims;
+    let read = |key: &[u8]| {
+        let key = DecodingKey::from_secret(key);
+        jsonwebtoken::decode::<Claims>(secret, &key, &validation).ok()
+    };
+    let claims = server.keys().accepted(now()).find_map(read).ok_or(AuthError::Invalid)?.claims;
     let session = reading.session(&claims.sid, now()).await?.ok_or(AuthError::Invalid)?;
     if session.user_id != claims.sub {
         return Err(AuthError::Invalid);
@@ -160,12 +164,22 @@ async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Resul
     Ok(identity)
 }
 
+/// Whether a member's role holds now.
+pub(crate) fn role_holds(member: &Member, now: Timestamp) -> bool {
+    let source = match member.origin {
+        Origin::Hand => RoleSource::Hand,
+        Origin::Groups => RoleSource::Groups { proved_at: member.proved_at },
+    };
+    source.holds(now, SESSION)
+}
+
 /// A person in an account, as they are now.
 async fn member(reading: &mut Reading, account_id: &str, user_id: &str) -> Result<Identity, AuthError> {
     let member = reading.member(account_id, user_id).await?.ok_or(AuthError::Invalid)?;
     let account = reading.account(account_id).await?.ok_or(AuthError::Invalid)?;
     let role = Role::from_slug(&member.role).ok_or(AuthError::Invalid)?;
-    if member.user.disabled_at.is_some() || member.user.email.is_empty() {
+    let is_shut_out = member.user.disabled_at.is_some() || member.user.email.is_empty();
+    if is_shut_out || !role_holds(&member, now()) {
         return Err(AuthError::Invalid);
     }
     Ok(Identity {

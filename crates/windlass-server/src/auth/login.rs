@@ -15,8 +15,8 @@ use crate::oidc::Passwords;
 use crate::server::Server;
 use crate::tell;
 
-/// How long a session lasts.
-const SESSION: Duration = Duration::from_secs(12 * 3600);
+/// How long a session lasts, and what someone's groups give them.
+pub(super) const SESSION: Duration = Duration::from_secs(12 * 3600);
 
 /// Failures of one person that cost nothing: people mistype.
 const FREE_FOR_PERSON: i64 = 5;

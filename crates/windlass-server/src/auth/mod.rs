@@ -6,8 +6,8 @@ mod password;
 mod secret;
 mod sso;
 
-pub(crate) use identity::{AuthError, Identity, identify};
+pub(crate) use identity::{AuthError, Identity, identify, role_holds};
 pub(crate) use login::{LoginError, SignedIn, Subject, count_attempt, login};
 pub(crate) use password::{check_strength, hash_password, one_time_password, verify_password};
-pub(crate) use secret::{hash_of_secret, new_session_key, new_token_secret};
+pub(crate) use secret::{hash_of_secret, new_token_secret};
 pub(crate) use sso::{Entry, SsoError, record_refusal, sign_in_stranger};

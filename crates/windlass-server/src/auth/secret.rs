@@ -1,4 +1,4 @@
-//! Random secrets: API tokens and the key of sessions.
+//! Random secrets: API tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,9 +16,4 @@ pub(crate) fn new_token_secret() -> Redacted<String> {
 /// What is stored of an API token. It is random enough that no slow hash is needed.
 pub(crate) fn hash_of_secret(secret: &str) -> String {
     Digest::of(secret.as_bytes()).to_string()
-}
-
-/// A new key for signing sessions.
-pub(crate) fn new_session_key() -> String {
-    URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
 }

@@ -78,6 +78,7 @@ pub(crate) async fn sign_in_stranger(
     for (account_id, step) in steps(&held, &given) {
         take_step(server, &user, &account_id, step, entry).await?;
     }
+    note_proof(server, oidc, stranger, &user).await?;
     let memberships = server.store().read().await?.memberships(&user.id).await?;
     let wanted = |(id, name, _): &(String, String, String)| {
         entry.account.is_none_or(|account| account == id || account == name)
@@ -91,6 +92,20 @@ pub(crate) async fn sign_in_stranger(
     let proven = Proven { user: &user, account_id: &account_id, actor: &actor, by: "sso" };
     let signed_in = begin_session(server, &proven, &subjects).await?;
     signed_in.ok_or(SsoError::NoRole)
+}
+
+/// Notes that the groups give all that is left of what they gave, and whether the address is proved to be theirs.
+async fn note_proof(
+    server: &Server,
+    oidc: &Oidc,
+    stranger: &Stranger,
+    user: &User,
+) -> Result<(), StoreError> {
+    let is_theirs = stranger.email_is == EmailIs::Verified && stranger.email.to_lowercase() == user.email;
+    let mut writing = server.store().write().await?;
+    writing.memberships_prove(&user.id, now()).await?;
+    writing.identity_set_verified(&oidc.settings().issuer, &stranger.subject, is_theirs).await?;
+    writing.commit().await
 }
 
 /// Which role the groups give in which account: of several the one that comes last in viewer, operator, approver, admin.
@@ -153,7 +168,7 @@ async fn take_step(
     match role {
         Some(role) => writing.member_grant(account_id, &user.id, role.slug(), now).await?,
         None => {
-            writing.member_remove(account_id, &user.id).await?;
+            writing.member_remove(account_id, &user.id, now).await?;
         }
     }
     let detail = json!({"role": role, "by": "groups"});
@@ -192,8 +207,9 @@ async fn person_of(
             if writing.identity_issuers(&user.id).await?.iter().any(|known| known == issuer) {
                 return Err(SsoError::Taken);
             }
-            // Whoever added them may know the password, and any session may be theirs.
+            // Whoever added them may know the password, and any session or API token may be theirs.
             writing.user_set_password(&user.id, &Redacted::new(String::new()), false).await?;
+            writing.tokens_revoke_all(&user.id, now).await?;
             (user, "user.link")
         }
         // Nobody is remembered who may do nothing.

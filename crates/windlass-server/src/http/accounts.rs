@@ -143,6 +143,8 @@ pub(crate) async fn load_status(server: &Server, who: &Identity) -> Result<Statu
     waiting_for
         .extend(server.config().credentials.trouble().map(|trouble| format!("credentials: {trouble}")));
     waiting_for.extend(server.troubles().iter().map(|(part, trouble)| format!("{part}: {trouble}")));
+    let fault = server.signed_heads().fault(&who.account_id);
+    waiting_for.extend(fault.map(|fault| format!("the audit log is not signed any more: {fault}")));
     Ok(Status {
         account: info(&account),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -3,12 +3,13 @@
 use axum::extract::State;
 use serde::Deserialize;
 use windlass_api::types::{AuditInfo, AuditList, AuditVerdict};
-use windlass_store::{Audited, Reading, Verified};
+use windlass_store::{Audited, Expected, Reading, Verified};
 
 use super::error::HttpError;
 use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, ok};
 use crate::auth::Identity;
+use crate::checkpoint::find_fault;
 use crate::server::Server;
 
 #[derive(Deserialize)]
@@ -77,22 +78,64 @@ pub(crate) async fn load_page(
     Ok(AuditList { audit: entries.into_iter().map(info).collect(), meta })
 }
 
-pub(super) async fn verify(State(server): State<Server>, who: Identity) -> Answer {
-    ok(&load_verdict(&server, &who).await?)
+/// Which chain is meant, and what it must hold.
+#[derive(Default, Deserialize)]
+pub(crate) struct VerifyQuery {
+    expect: Option<String>,
+    chain: Option<String>,
 }
 
-/// Checks every entry of the account's log.
-pub(crate) async fn load_verdict(server: &Server, who: &Identity) -> Result<AuditVerdict, HttpError> {
-    Ok(match server.store().read().await?.audit_verify(&who.account_id).await? {
-        Verified::Intact { entries, head } => {
-            AuditVerdict { intact: true, entries, head: Some(head), broken_at: None, reason: None }
-        }
-        Verified::Broken { seq, reason } => AuditVerdict {
-            intact: false,
-            entries: seq - 1,
-            head: None,
-            broken_at: Some(seq),
-            reason: Some(reason),
-        },
-    })
+/// The chain that a query means: the account's, or the installation's for those who administer it.
+pub(super) fn chain_of<'w>(who: &'w Identity, chain: Option<&str>) -> Result<&'w str, HttpError> {
+    match chain {
+        None => Ok(&who.account_id),
+        Some("installation") if who.is_root => Ok(""),
+        Some("installation") => Err(HttpError::forbidden(
+            "only administrators of the installation see its own log",
+            "leave `chain` away for the account's",
+        )),
+        Some(_) => Err(HttpError::bad_request("there is no such chain", "chain=installation, or none")),
+    }
+}
+
+pub(super) async fn verify(
+    State(server): State<Server>,
+    who: Identity,
+    Query(query): Query<VerifyQuery>,
+) -> Answer {
+    ok(&load_verdict(&server, &who, query).await?)
+}
+
+/// Checks every entry of a log, and the log against its checkpoints.
+pub(crate) async fn load_verdict(
+    server: &Server,
+    who: &Identity,
+    query: VerifyQuery,
+) -> Result<AuditVerdict, HttpError> {
+    let account_id = chain_of(who, query.chain.as_deref())?;
+    let hash = query.expect.filter(|expect| !expect.is_empty());
+    let expected = Expected { hash, seen: server.signed_heads().last(account_id) };
+    let mut reading = server.store().read().await?;
+    let broken = |seq: i64, reason: String| AuditVerdict {
+        intact: false,
+        entries: seq - 1,
+        head: None,
+        broken_at: Some(seq),
+        reason: Some(reason),
+        checkpoints: 0,
+        signed_to: None,
+    };
+    let (entries, head) = match reading.audit_verify_expecting(account_id, &expected).await? {
+        Verified::Intact { entries, head } => (entries, head),
+        Verified::Broken { seq, reason } => return Ok(broken(seq, reason)),
+    };
+    let (checkpoints, signed_to, fault) = match server.keys().current().signer() {
+        Some(signer) => find_fault(&mut reading, &signer, account_id).await?,
+        None => (0, None, None),
+    };
+    if let Some(fault) = fault {
+        return Ok(broken(fault.seq, fault.reason));
+    }
+    let head = Some(head);
+    Ok(AuditVerdict { intact: true, entries, head, broken_at: None, reason: None, checkpoints, signed_to })
 }

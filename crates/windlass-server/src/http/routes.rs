@@ -9,8 +9,9 @@ use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
-    accounts, audit, auth, credentials, drift, events, export, forge, guard, health, idempotency,
-    notifications, policy, previews, proposals, relocate, repositories, resources, runs, tokens, users, webhooks,
+    accounts, audit, auth, checkpoints, credentials, drift, events, export, forge, guard, health,
+    idempotency, invitations, notifications, policy, previews, proposals, relocate, repositories, resources,
+    runs, tokens, users, webhooks,
 };
 use crate::mcp;
 use crate::server::Server;
@@ -64,6 +65,11 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::UserCreate => post(users::create),
         Operation::UserPatch => patch(users::change),
         Operation::UserRemove => delete(users::remove),
+        Operation::InvitationList => get(invitations::list),
+        Operation::InvitationRevoke => delete(invitations::revoke),
+        Operation::ReceivedInvitationList => get(invitations::received),
+        Operation::InvitationAccept => post(invitations::accept),
+        Operation::InvitationDecline => post(invitations::decline),
         Operation::AccountList => get(accounts::list),
         Operation::AccountCreate => post(accounts::create),
         Operation::Status => get(accounts::status),
@@ -116,6 +122,9 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::DeliveryRetry => post(notifications::retry),
         Operation::AuditList => get(audit::list),
         Operation::AuditVerify => get(audit::verify),
+        Operation::AuditKeyShow => get(checkpoints::keys),
+        Operation::CheckpointList => get(checkpoints::list),
+        Operation::CheckpointCreate => post(checkpoints::create),
         Operation::Resource(noun, verb) => match verb {
             Verb::List => get(move |s, w, q| resources::list(noun, s, w, q)),
             Verb::Create => post(move |s, w, b| resources::create(noun, s, w, b)),

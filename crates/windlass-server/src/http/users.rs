@@ -3,11 +3,15 @@
 use axum::extract::{Path, State};
 use serde_json::json;
 use windlass_api::permission::Role;
-use windlass_api::types::{SignsInWith, UserBody, UserCreated, UserInfo, UserList, UserPatch};
+use windlass_api::types::{SignsInWith, UserAdded, UserBody, UserCreated, UserInfo, UserList, UserPatch};
+use windlass_core::access::{
+    Addition, Caller, ChangeRefusal, PersonChange, Standing, Target, Tenancy, how_to_add, may_change,
+};
 use windlass_core::redacted::Redacted;
 use windlass_store::{AccountWriting, Member, Reading, User, new_id};
 
 use super::error::HttpError;
+use super::invitations;
 use super::request::{Answer, Body, created, done, ok};
 use crate::auth::{Identity, hash_password, one_time_password};
 use crate::clock::now;
@@ -72,9 +76,10 @@ pub(super) async fn create(
     created(&add(&server, &who, &body).await?)
 }
 
-/// Adds someone to the caller's account.
-pub(crate) async fn add(server: &Server, who: &Identity, body: &UserBody) -> Result<UserCreated, HttpError> {
+/// Adds someone to the caller's account, or invites them.
+pub(crate) async fn add(server: &Server, who: &Identity, body: &UserBody) -> Result<UserAdded, HttpError> {
     let email = check_email(&body.email)?;
+    // Made whoever it is: an invitation takes as long as a new person.
     let (password, hash) = new_password().await?;
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
@@ -85,11 +90,19 @@ pub(crate) async fn add(server: &Server, who: &Identity, body: &UserBody) -> Res
             "change their role instead",
         ));
     }
-    let known = writing.user(&email).await?;
-    let is_new = known.is_none();
-    let user = match known {
-        Some(user) => user,
-        None => {
+    let known = writing.user(&email).await?.filter(|user| user.email == email);
+    let id = known.as_ref().map_or("", |user| user.id.as_str());
+    let is_known_elsewhere = !writing.identity_issuers(id).await?.is_empty();
+    let addition = addition_of(&mut writing, who, known.as_ref()).await?;
+    let (user, has_password) = match (addition, known) {
+        (Addition::Restore, Some(user)) => {
+            if !is_known_elsewhere {
+                writing.user_set_password(&user.id, &hash, true).await?;
+            }
+            writing.tokens_revoke_all(&user.id, now).await?;
+            (user, !is_known_elsewhere)
+        }
+        (Addition::Create, _) => {
             let name: String = body.name.trim().chars().filter(|c| !c.is_control()).take(100).collect();
             let user = User {
                 id: new_id(),
@@ -102,47 +115,102 @@ pub(crate) async fn add(server: &Server, who: &Identity, body: &UserBody) -> Res
                 created_at: now,
             };
             writing.user_add(&user).await?;
-            user
+            (user, true)
+        }
+        (Addition::Invite | Addition::Restore, _) => {
+            return invitations::invite(server, who, writing, &email, body.role).await;
         }
     };
     writing.member_set(&who.account_id, &user.id, body.role.slug(), now).await?;
     let detail = json!({"role": body.role});
     writing.audit(tell::entry(&who.actor(), "user.add", ("user", &email), detail, now));
+    let member = writing.member(&who.account_id, &user.id).await?.ok_or_else(HttpError::not_found)?;
     server.commit(writing).await?;
-    let user = info(&Member { user, role: body.role.slug().to_owned() });
-    Ok(UserCreated { user, one_time_password: is_new.then(|| password.expose().clone()) })
+    let mut user = info(&member);
+    if is_known_elsewhere {
+        user.signs_in_with = SignsInWith::Sso;
+    }
+    let one_time_password = has_password.then(|| password.expose().clone());
+    Ok(UserAdded { user: Some(user), one_time_password, invitation: None })
 }
 
-/// Whether the account would be left without an admin.
-async fn is_last_admin(
+/// How someone comes into the caller's account. Asks the same of the database whoever it is.
+async fn addition_of(
     writing: &mut AccountWriting,
     who: &Identity,
-    user_id: &str,
-) -> Result<bool, HttpError> {
-    let members = writing.members(&who.account_id).await?;
-    let mut others = members.iter().filter(|member| {
-        member.role == Role::Admin.slug() && member.user.disabled_at.is_none() && member.user.id != user_id
+    known: Option<&User>,
+) -> Result<Addition, HttpError> {
+    let memberships = writing.memberships(known.map_or("", |user| user.id.as_str())).await?;
+    let standing = match known {
+        None => Standing::Unknown,
+        Some(user) if memberships.is_empty() && !user.is_root => Standing::InNoAccount,
+        Some(_) => Standing::Established,
+    };
+    let tenancy = match writing.accounts().await?.len() {
+        0 | 1 => Tenancy::OneAccount,
+        _ => Tenancy::SeveralAccounts,
+    };
+    Ok(how_to_add(caller(who), tenancy, standing))
+}
+
+fn caller(who: &Identity) -> Caller {
+    if who.is_root { Caller::Root } else { Caller::AccountAdmin }
+}
+
+/// What decides whether a member may be changed.
+async fn target_of(
+    writing: &mut AccountWriting,
+    account_id: &str,
+    member: &Member,
+) -> Result<Target, HttpError> {
+    let user = &member.user;
+    let is_other = |other: &User| other.disabled_at.is_none() && other.id != user.id;
+    let members = writing.members(account_id).await?;
+    let is_other_admin = |other: &Member| other.role == Role::Admin.slug() && is_other(&other.user);
+    Ok(Target {
+        is_root: user.is_root,
+        is_only_root: user.is_root && !writing.users_root().await?.iter().any(is_other),
+        is_only_admin: member.role == Role::Admin.slug() && !members.iter().any(is_other_admin),
+        accounts: writing.memberships(&user.id).await?.len(),
+    })
+}
+
+fn refused(refusal: ChangeRefusal) -> HttpError {
+    const ASK: &str = "ask an administrator of the installation";
+    match refusal {
+        // One answer for both: what they are elsewhere is not for the account to know.
+        ChangeRefusal::Root | ChangeRefusal::InOtherAccounts => {
+            HttpError::forbidden("they are in other accounts too, or administer the installation", ASK)
+        }
+        ChangeRefusal::OnlyAdmin => HttpError::conflict(
+            "last-admin",
+            "the account would have no admin left",
+            "make someone else an admin first",
+        ),
+        ChangeRefusal::OnlyRoot => HttpError::conflict(
+            "last-root",
+            "nobody could administer the installation any more",
+            "`windlass recover-admin` on the server's machine makes another administrator",
+        ),
+        ChangeRefusal::OnlyAccountOfRoot => HttpError::conflict(
+            "last-root",
+            "they administer the installation and could sign in to no account any more",
+            "add them to another account first",
+        ),
+    }
+}
+
+/// What a request wants to change about someone.
+fn changes(body: &UserPatch) -> Vec<PersonChange> {
+    let role = body.role.map(|role| match role {
+        Role::Admin => PersonChange::Promote,
+        _ => PersonChange::Demote,
     });
-    Ok(others.next().is_none())
-}
-
-fn last_admin() -> HttpError {
-    HttpError::conflict(
-        "last-admin",
-        "the account would have no admin left",
-        "make someone else an admin first",
-    )
-}
-
-/// What belongs to the person and not to the account is changed only by their only account, or by the installation's
-/// administrators.
-async fn may_touch_person(
-    writing: &mut AccountWriting,
-    who: &Identity,
-    user: &User,
-) -> Result<bool, HttpError> {
-    let memberships = writing.memberships(&user.id).await?;
-    Ok(who.is_root || (memberships.len() == 1 && !user.is_root))
+    let access = body.disabled.map(|disabled| match disabled {
+        true => PersonChange::Disable,
+        false => PersonChange::Enable,
+    });
+    role.into_iter().chain(access).chain(body.reset_password.then_some(PersonChange::ResetPassword)).collect()
 }
 
 pub(super) async fn change(
@@ -166,14 +234,9 @@ pub(crate) async fn alter(
     let mut writing = server.store().write_account(&who.account_id).await?;
     let member = writing.member(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
     let user_id = member.user.id.clone();
-    let is_demoted = body.role.is_some_and(|role| role != Role::Admin) || body.disabled == Some(true);
-    if is_demoted && member.role == Role::Admin.slug() && is_last_admin(&mut writing, who, &user_id).await? {
-        return Err(last_admin());
-    }
-    let touches_person = body.disabled.is_some() || body.reset_password;
-    if touches_person && !may_touch_person(&mut writing, who, &member.user).await? {
-        let message = "they are in other accounts too, or administer the installation";
-        return Err(HttpError::forbidden(message, "ask an administrator of the installation"));
+    let target = target_of(&mut writing, &who.account_id, &member).await?;
+    for change in changes(body) {
+        may_change(caller(who), target, change).map_err(refused)?;
     }
     let is_known_elsewhere = !writing.identity_issuers(&user_id).await?.is_empty();
     if body.reset_password && is_known_elsewhere {
@@ -186,11 +249,16 @@ pub(crate) async fn alter(
     if let Some(disabled) = body.disabled {
         writing.user_set_disabled(&user_id, disabled.then_some(now)).await?;
     }
+    let mut tokens_ended = 0;
     if body.reset_password {
         writing.user_set_password(&user_id, &hash, true).await?;
         writing.throttle_clear(&format!("email:{}", member.user.email)).await?;
+        if !body.keep_tokens {
+            tokens_ended = writing.tokens_revoke_all(&user_id, now).await?;
+        }
     }
-    let detail = json!({"role": body.role, "disabled": body.disabled, "reset_password": body.reset_password});
+    let detail = json!({"role": body.role, "disabled": body.disabled, "reset_password": body.reset_password,
+        "tokens_ended": tokens_ended});
     writing.audit(tell::entry(&who.actor(), "user.change", ("user", &member.user.email), detail, now));
     let member = writing.member(&who.account_id, &user_id).await?.ok_or_else(HttpError::not_found)?;
     server.commit(writing).await?;
@@ -207,15 +275,14 @@ pub(super) async fn remove(State(server): State<Server>, who: Identity, Path(id)
     done()
 }
 
-/// Takes someone out of the caller's account.
+/// Takes someone out of the caller's account, with their sessions and API tokens there.
 pub(crate) async fn expel(server: &Server, who: &Identity, id: &str) -> Result<(), HttpError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let member = writing.member(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
-    if member.role == Role::Admin.slug() && is_last_admin(&mut writing, who, &member.user.id).await? {
-        return Err(last_admin());
-    }
-    writing.member_remove(&who.account_id, &member.user.id).await?;
+    let target = target_of(&mut writing, &who.account_id, &member).await?;
+    may_change(caller(who), target, PersonChange::Remove).map_err(refused)?;
+    writing.member_remove(&who.account_id, &member.user.id, now).await?;
     writing.audit(tell::entry(&who.actor(), "user.remove", ("user", &member.user.email), json!({}), now));
     server.commit(writing).await?;
     Ok(())

@@ -49,6 +49,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     let (old, very_old) = (now.before(KEPT), now.before(FAILURES_KEPT));
     writing.acceptances_forget(now).await?;
     writing.sessions_forget(now).await?;
+    writing.invitations_forget(now).await?;
     writing.answers_forget(now.before(ANSWERS_KEPT)).await?;
     writing.webhook_deliveries_forget(now.before(WEBHOOKS_KEPT)).await?;
     writing.throttles_forget(now.before(DAY)).await?;

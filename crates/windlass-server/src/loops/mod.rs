@@ -1,5 +1,6 @@
 //! What all loops share: waiting for a nudge, a time or the end.
 
+mod checkpoints;
 mod credentials;
 mod forge;
 mod housekeeping;
@@ -96,6 +97,7 @@ pub(crate) fn start(server: &Server) -> JoinSet<()> {
     loops.spawn(crate::apply::run_loop(server.clone()));
     loops.spawn(crate::drift::run_loop(server.clone()));
     loops.spawn(crate::notify::run_loop(server.clone()));
+    loops.spawn(checkpoints::run_loop(server.clone()));
     loops.spawn(credentials::run_loop(server.clone()));
     loops.spawn(forge::run_loop(server.clone()));
     loops.spawn(housekeeping::run_loop(server.clone()));

@@ -26,6 +26,9 @@ pub(crate) use claims::{EmailIs, Stranger};
 pub(crate) use error::{OidcError, TokenFault};
 pub use settings::{Grant, OidcSettings, OidcSettingsError, Passwords};
 
+use crate::clock::now;
+use crate::keys::Keyring;
+
 use self::error::code_word;
 use self::keys::KeyRing;
 use self::provider::{NamesItself, Provider, SecretIn};
@@ -144,10 +147,10 @@ impl Oidc {
     }
 
     /// The sign-in that a cookie tells of.
-    pub(crate) fn under_way(&self, cookie: Option<&str>, key: &[u8]) -> Result<Attempt, OidcError> {
-        cookie
-            .and_then(|value| Attempt::open(value, key, &self.settings.issuer))
-            .ok_or(OidcError::NotUnderWay)
+    pub(crate) fn under_way(&self, cookie: Option<&str>, keys: &Keyring) -> Result<Attempt, OidcError> {
+        let open =
+            |value| keys.accepted(now()).find_map(|key| Attempt::open(value, key, &self.settings.issuer));
+        cookie.and_then(open).ok_or(OidcError::NotUnderWay)
     }
 
     /// Ends a sign-in: who is it?

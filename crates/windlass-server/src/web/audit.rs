@@ -10,7 +10,7 @@ use super::address::{address, word};
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::audit::{load_page, load_verdict};
+use crate::http::audit::{VerifyQuery, load_page, load_verdict};
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, Query};
 use crate::server::Server;
@@ -42,7 +42,7 @@ pub(super) async fn show(
 }
 
 pub(super) async fn verify(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
-    let verdict = load_verdict(&server, &who).await?;
+    let verdict = load_verdict(&server, &who, VerifyQuery::default()).await?;
     answer::go_saying(&server, &visit, "/app/audit", &notice_of(&verdict))
 }
 
@@ -60,13 +60,21 @@ fn notice_of(verdict: &AuditVerdict) -> Notice {
         (None, _) => Notice {
             tone: Tone::Good,
             message: format!("The log is intact: all {} entries are as they were written", verdict.entries),
-            lines: verdict
-                .head
-                .iter()
-                .map(|head| format!("The last hash is {head}. Keep it elsewhere to notice a log cut short."))
-                .collect(),
+            lines: intact_lines(verdict),
         },
     }
+}
+
+/// How far the log is signed, and what to keep.
+fn intact_lines(verdict: &AuditVerdict) -> Vec<String> {
+    let signed = match verdict.signed_to {
+        Some(seq) => format!("{} signed checkpoints match it, the last at entry {seq}", verdict.checkpoints),
+        None => "It has no signed checkpoint yet".to_owned(),
+    };
+    let head = verdict.head.iter();
+    let head =
+        head.map(|head| format!("The last hash is {head}. Keep it elsewhere to notice a log cut short."));
+    std::iter::once(signed).chain(head).collect()
 }
 
 #[cfg(test)]
@@ -81,6 +89,8 @@ mod tests {
             head: None,
             broken_at: Some(7),
             reason: Some("entry 7 is missing".to_owned()),
+            checkpoints: 0,
+            signed_to: None,
         };
         let notice = notice_of(&broken);
         assert_eq!(notice.tone, Tone::Bad);

@@ -21,6 +21,7 @@ mod events;
 mod form;
 mod frame;
 mod guard;
+mod invitations;
 mod live;
 mod notifications;
 mod overview;

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use windlass_api::permission::Role;
-use windlass_api::types::{UserBody, UserCreated, UserPatch};
+use windlass_api::types::{UserAdded, UserBody, UserCreated, UserPatch};
 use windlass_core::redacted::Redacted;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::settings::{Once, People};
@@ -15,7 +15,7 @@ use super::{answer, frame};
 use crate::auth::Identity;
 use crate::http::error::HttpError;
 use crate::http::request::Answer;
-use crate::http::users;
+use crate::http::{invitations, users};
 use crate::server::Server;
 
 const HERE: &str = "/app/settings/people";
@@ -33,9 +33,14 @@ pub(super) async fn add(State(server): State<Server>, who: Identity, visit: Visi
         Err(error) => Err(error),
     };
     match added {
-        Ok(made) => {
-            let told = format!("{} is in this account now", made.user.email);
-            finish(&server, &who, &visit, made, told).await
+        Ok(UserAdded { user: Some(user), one_time_password, .. }) => {
+            let told = format!("{} is in this account now", user.email);
+            finish(&server, &who, &visit, UserCreated { user, one_time_password }, told).await
+        }
+        Ok(added) => {
+            let email = added.invitation.map(|invitation| invitation.email).unwrap_or_default();
+            let told = format!("{email} is invited, and joins after accepting it in Settings, Invitations");
+            answer::go_saying(&server, &visit, HERE, &Notice::new(Tone::Good, told))
         }
         Err(error) => page(&server, &who, &visit, &form, Came::Error(error)).await,
     }
@@ -52,7 +57,10 @@ pub(super) async fn change(
         "role" => role_of(&form).map(|role| UserPatch { role: Some(role), ..UserPatch::default() }),
         "disable" => Ok(UserPatch { disabled: Some(true), ..UserPatch::default() }),
         "enable" => Ok(UserPatch { disabled: Some(false), ..UserPatch::default() }),
-        "reset" => Ok(UserPatch { reset_password: true, ..UserPatch::default() }),
+        "reset" => {
+            let keep_tokens = form.is_ticked("keep_tokens");
+            Ok(UserPatch { reset_password: true, keep_tokens, ..UserPatch::default() })
+        }
         _ => Err(HttpError::bad_request("say what to change", "press one of the buttons")),
     };
     let changed = match patch {
@@ -83,6 +91,17 @@ pub(super) async fn remove(
     }
 }
 
+pub(super) async fn revoke_invitation(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    invitations::take_back(&server, &who, &id).await?;
+    let notice = Notice::new(Tone::Good, "The invitation was taken back");
+    answer::go_saying(&server, &visit, HERE, &notice)
+}
+
 fn role_of(form: &Form) -> Result<Role, HttpError> {
     let unknown = || HttpError::bad_request("there is no such role", "choose one of the list");
     Role::from_slug(form.text("role")).ok_or_else(unknown)
@@ -103,10 +122,12 @@ async fn page(server: &Server, who: &Identity, visit: &Visit, form: &Form, came:
     let (once, error) = came.parted()?;
     let mut reading = server.store().read().await?;
     let people = users::load_all(&mut reading, who).await?;
+    let invitations = invitations::load_all(&mut reading, who).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, HttpError::status);
     let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
-    let page = People { frame, people, email, name, error: error.map(HttpError::into_body), once };
+    let page =
+        People { frame, people, invitations, email, name, error: error.map(HttpError::into_body), once };
     came::page(server, visit, status, &page)
 }

@@ -10,7 +10,7 @@ use super::{
     answer, approvals, audit, drift, edit, entrance, events, guard, live, notifications, overview, preview,
     proposal, repositories, resource, resources, runs, topology,
 };
-use super::{people, policy, repository, repository_form, settings, sso, tokens};
+use super::{invitations, people, policy, repository, repository_form, settings, sso, tokens};
 use crate::http::guard::panicked;
 use crate::server::Server;
 
@@ -71,6 +71,10 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::AddPerson => post(people::add),
         Page::ChangePerson => post(people::change),
         Page::RemovePerson => post(people::remove),
+        Page::RevokeInvitation => post(people::revoke_invitation),
+        Page::Invitations => get(invitations::show),
+        Page::AcceptInvitation => post(invitations::accept),
+        Page::DeclineInvitation => post(invitations::decline),
         Page::Tokens => get(tokens::show),
         Page::MakeToken => post(tokens::make),
         Page::RevokeToken => post(tokens::revoke),

@@ -39,7 +39,7 @@ pub(super) async fn begin(
     let oidc = server.oidc().ok_or_else(HttpError::not_found)?;
     let next = query.next.as_deref().and_then(local).filter(|next| next.len() <= MAX_NEXT).unwrap_or("/app");
     let account = query.account.as_deref().filter(|name| !name.is_empty() && name.len() <= MAX_ACCOUNT);
-    match oidc.begin(server.session_key(), next, account).await {
+    match oidc.begin(server.keys().signing(), next, account).await {
         Ok((url, cookie)) => {
             let mut response = go(url.as_str());
             set_cookie(&mut response, Cookie::Attempt.set(&cookie, ATTEMPT_SECONDS, &server));
@@ -60,7 +60,7 @@ pub(super) async fn end(
 ) -> Answer {
     let oidc = server.oidc().ok_or_else(HttpError::not_found)?;
     let cookie = Cookie::Attempt.read(&headers, &server);
-    let attempt = oidc.under_way(cookie, server.session_key());
+    let attempt = oidc.under_way(cookie, server.keys());
     let next = attempt.as_ref().ok().and_then(|attempt| local(&attempt.next)).unwrap_or("/app").to_owned();
     let came = come_in(&server, oidc, &visit, attempt, query.as_deref().unwrap_or_default()).await;
     let mut response = match came {

@@ -11,6 +11,7 @@ use subtle::ConstantTimeEq as _;
 use windlass_web::frame::{Notice, Theme, Tone};
 
 use super::cookies::Cookie;
+use crate::clock::now;
 use crate::http::error::HttpError;
 use crate::http::request::header_text;
 use crate::server::Server;
@@ -51,7 +52,7 @@ impl FromRequestParts<Server> for Visit {
 
 impl Visit {
     pub(super) fn csrf(&self, server: &Server) -> String {
-        sign(server, "form", &self.binding)
+        sign(server.keys().signing(), "form", &self.binding)
     }
 }
 
@@ -65,16 +66,18 @@ pub(super) fn here_of(uri: &Uri) -> String {
 }
 
 /// A keyed digest of a text, for one purpose.
-fn sign(server: &Server, purpose: &str, text: &str) -> String {
-    let key = EncodingKey::from_secret(server.session_key());
+fn sign(key: &[u8], purpose: &str, text: &str) -> String {
+    let key = EncodingKey::from_secret(key);
     let message = json!(["web", purpose, text]).to_string();
     jsonwebtoken::crypto::sign(message.as_bytes(), &key, Algorithm::HS256).unwrap_or_default()
 }
 
 /// Whether a form is bound to this visit.
 pub(super) fn is_bound(server: &Server, binding: &str, given: &str) -> bool {
-    let expected = sign(server, "form", binding);
-    !expected.is_empty() && bool::from(expected.as_bytes().ct_eq(given.as_bytes()))
+    server.keys().accepted(now()).any(|key| {
+        let expected = sign(key, "form", binding);
+        !expected.is_empty() && bool::from(expected.as_bytes().ct_eq(given.as_bytes()))
+    })
 }
 
 /// Whether a request was made by a page of ours, or by no page, as far as the browser says.
@@ -111,7 +114,7 @@ pub(super) fn write_notice(server: &Server, binding: &str, notice: &Notice) -> S
     let cut = |text: &String| text.chars().take(MAX_LINE).collect::<String>();
     let lines: Vec<String> = notice.lines.iter().take(MAX_LINES).map(cut).collect();
     let text = json!([notice.tone.slug(), cut(&notice.message), lines]).to_string();
-    let signature = sign(server, "notice", &format!("{binding} {text}"));
+    let signature = sign(server.keys().signing(), "notice", &format!("{binding} {text}"));
     format!("{}.{signature}", URL_SAFE_NO_PAD.encode(text))
 }
 
@@ -119,7 +122,7 @@ pub(super) fn write_notice(server: &Server, binding: &str, notice: &Notice) -> S
 pub(super) fn read_notice(server: &Server, binding: &str, value: &str) -> Option<Notice> {
     let (encoded, signature) = value.split_once('.')?;
     let text = String::from_utf8(URL_SAFE_NO_PAD.decode(encoded).ok()?).ok()?;
-    let expected = sign(server, "notice", &format!("{binding} {text}"));
+    let expected = sign(server.keys().signing(), "notice", &format!("{binding} {text}"));
     if !bool::from(expected.as_bytes().ct_eq(signature.as_bytes())) {
         return None;
     }

@@ -77,7 +77,27 @@ pub(crate) struct Request<'r> {
 
 /// The secret of a repository's webhook.
 pub(crate) fn secret_of(server: &Server, repository_id: &str, generation: i64) -> Secret {
-    Secret::derive(server.session_key(), repository_id, generation)
+    Secret::derive(server.keys().signing(), repository_id, generation)
+}
+
+/// Verifies a delivery with the repository's secret, or with the one it had before the server's key was rotated.
+fn verify_any<'b>(
+    server: &Server,
+    place: (&str, i64),
+    request: &'b Request<'_>,
+    now: Timestamp,
+) -> Result<Delivery<'b>, Refusal> {
+    let header = |name: &str| header_text(request.headers, name);
+    let verified = |key: &[u8]| {
+        let secret = Secret::derive(key, place.0, place.1);
+        verify(Incoming { header: &header, body: request.body }, &secret, now)
+    };
+    let mut keys = server.keys().accepted(now);
+    let first = verified(keys.next().unwrap_or_default());
+    match first {
+        Ok(delivery) => Ok(delivery),
+        Err(refusal) => keys.find_map(|key| verified(key).ok()).ok_or(refusal),
+    }
 }
 
 /// Takes a delivery.
@@ -90,9 +110,7 @@ pub(crate) async fn receive(server: &Server, request: &Request<'_>) -> Result<Ou
     let id = repository.as_ref().map_or("", |repository| repository.id.as_str());
     let generation = reading.webhook(id).await?.generation;
     drop(reading);
-    let secret = secret_of(server, id, generation);
-    let header = |name: &str| header_text(request.headers, name);
-    let verified = verify(Incoming { header: &header, body: request.body }, &secret, now);
+    let verified = verify_any(server, (id, generation), request, now);
     match (repository, verified) {
         (Some(repository), Ok(delivery)) => take(server, &repository, &delivery, now).await,
         (repository, verified) => Err(refuse(server, repository, verified.err(), request.from)),

@@ -4,6 +4,7 @@
 mod accounts;
 mod audit;
 mod check;
+mod checkpoints;
 mod concurrency;
 mod credential_bindings;
 mod deliveries;
@@ -14,6 +15,7 @@ mod events;
 mod fairness;
 mod forge_reports;
 mod identities;
+mod invitations;
 mod isolation;
 mod leases;
 mod previews;

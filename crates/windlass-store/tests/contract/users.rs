@@ -54,8 +54,8 @@ fn a_membership_is_given_changed_and_taken_with_its_sessions() {
         );
 
         let mut writing = world.store.write().await.unwrap();
-        assert!(writing.member_remove(&acme, &ada.id).await.unwrap());
-        assert!(!writing.member_remove(&acme, &ada.id).await.unwrap());
+        assert!(writing.member_remove(&acme, &ada.id, at(2)).await.unwrap());
+        assert!(!writing.member_remove(&acme, &ada.id, at(2)).await.unwrap());
         writing.commit().await.unwrap();
         assert!(reading.session(&here, at(2)).await.unwrap().is_none());
         assert!(reading.session(&there, at(2)).await.unwrap().is_some());

@@ -2,7 +2,9 @@
 
 use askama::Template;
 use windlass_api::permission::{Permission, Role};
-use windlass_api::types::{AccountInfo, ErrorBody, Problem, SignsInWith, TokenInfo, UserInfo};
+use windlass_api::types::{
+    AccountInfo, ErrorBody, InvitationInfo, Problem, ReceivedInvitation, SignsInWith, TokenInfo, UserInfo,
+};
 use windlass_core::redacted::Redacted;
 
 use super::Allowed;
@@ -38,6 +40,8 @@ pub struct People {
     pub frame: Frame,
     /// By e-mail address.
     pub people: Vec<UserInfo>,
+    /// Who is asked to join and has not accepted, by e-mail address.
+    pub invitations: Vec<InvitationInfo>,
     /// The e-mail address in the form.
     pub email: String,
     /// The name in the form.
@@ -46,6 +50,16 @@ pub struct People {
     pub error: Option<ErrorBody>,
     /// A one-time password that was made.
     pub once: Option<Once>,
+}
+
+/// Accounts that ask whoever looks to join.
+#[derive(Clone, Debug, Template)]
+#[template(path = "invitations.html")]
+pub struct Invitations {
+    /// What surrounds it.
+    pub frame: Frame,
+    /// Newest first.
+    pub invitations: Vec<ReceivedInvitation>,
 }
 
 /// API tokens.
@@ -97,6 +111,7 @@ pub(super) fn tabs(frame: &Frame, here: &str) -> Vec<Tab> {
     [
         ("/app/settings", "Account", Allowed::Yes),
         ("/app/settings/people", "People", people),
+        ("/app/settings/invitations", "Invitations", Allowed::Yes),
         ("/app/settings/tokens", "API tokens", Allowed::Yes),
         ("/app/settings/policy", "Approval policy", Allowed::Yes),
         ("/app/settings/notifications", "Notifications", Allowed::Yes),
@@ -137,6 +152,12 @@ impl People {
 
     pub(crate) fn is_sso(&self, person: &UserInfo) -> bool {
         person.signs_in_with == SignsInWith::Sso
+    }
+}
+
+impl Invitations {
+    pub(crate) fn tabs(&self) -> Vec<Tab> {
+        tabs(&self.frame, "/app/settings/invitations")
     }
 }
 

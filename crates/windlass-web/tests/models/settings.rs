@@ -2,15 +2,16 @@
 
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types::{
-    AccountInfo, CheckInfo, CheckOutcome, DeliveryInfo, HaltInfo, RepositoryTest, SignsInWith, TokenInfo,
-    UserInfo, WebhookInfo, WebhookReceived, WebhookRefused, WebhookSetup,
+    AccountInfo, CheckInfo, CheckOutcome, DeliveryInfo, HaltInfo, InvitationInfo, ReceivedInvitation,
+    RepositoryTest, SignsInWith, TokenInfo, UserInfo, WebhookInfo, WebhookReceived, WebhookRefused,
+    WebhookSetup,
 };
 use windlass_core::redacted::Redacted;
 use windlass_web::Html;
 use windlass_web::pages::notifications::{Notifications, Provider};
 use windlass_web::pages::repository::{Aside, HookSecret, Repository};
 use windlass_web::pages::repository_form::{Filled, FilledForge, RepositoryForm};
-use windlass_web::pages::settings::{Once, People, Policy, Settings, Tokens};
+use windlass_web::pages::settings::{Invitations, Once, People, Policy, Settings, Tokens};
 
 use super::{error, frame, preview, problem, repository, run, some, text};
 
@@ -80,11 +81,31 @@ fn people(t: &str) -> People {
             person.clone(),
             UserInfo { disabled: true, signs_in_with: SignsInWith::Password, ..person },
         ],
+        invitations: vec![InvitationInfo {
+            id: text(t),
+            email: text(t),
+            role: Role::Viewer,
+            invited_by: text(t),
+            created_at: text(t),
+            expires_at: text(t),
+        }],
         email: text(t),
         name: text(t),
         error: Some(error(t)),
         once: once(t),
     }
+}
+
+fn invitations(t: &str) -> Invitations {
+    let received = ReceivedInvitation {
+        id: text(t),
+        account: text(t),
+        role: Role::Admin,
+        invited_by: text(t),
+        created_at: text(t),
+        expires_at: text(t),
+    };
+    Invitations { frame: frame(t), invitations: vec![received] }
 }
 
 fn tokens(t: &str) -> Tokens {
@@ -190,6 +211,7 @@ pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         ("settings", account(t, None).html()),
         ("settings while halted", account(t, Some(halted)).html()),
         ("people", people(t).html()),
+        ("invitations", invitations(t).html()),
         ("tokens", tokens(t).html()),
         ("policy", policy.html()),
         ("notifications", notifications(t).html()),

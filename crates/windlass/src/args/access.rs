@@ -70,10 +70,53 @@ pub(crate) enum AuditCommand {
         #[command(flatten)]
         paging: Paging,
     },
-    /// Check every entry against its hash. Exits with 1 if the log was tampered with.
+    /// Check every entry against its hash, and the log against its signed checkpoints. Exits with 1 if the log was
+    /// tampered with.
     ///
-    /// Keep the printed hash of the last entry elsewhere: it tells whether a log was cut short.
-    Verify,
+    /// Keep the printed hash of the last entry elsewhere, and the public key that `windlass audit key` prints: they tell
+    /// whether a log was cut short or written anew.
+    Verify {
+        /// A head that was printed or sent earlier: the log must still hold an entry with this hash.
+        #[arg(long, value_name = "HEAD")]
+        expect: Option<String>,
+
+        /// Verify the signatures of all checkpoints here, with this public key instead of trusting the server's.
+        #[arg(long, value_name = "KEY")]
+        public_key: Option<String>,
+
+        #[command(flatten)]
+        chain: ChainOptions,
+    },
+    /// Print the public key that signs checkpoints.
+    Key,
+    /// List signed checkpoints, newest first.
+    Checkpoints {
+        #[command(flatten)]
+        chain: ChainOptions,
+
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Sign the head of the log now.
+    Checkpoint {
+        #[command(flatten)]
+        chain: ChainOptions,
+    },
+}
+
+/// Which audit log.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ChainOptions {
+    /// The installation's own log instead of the account's; for administrators of the installation.
+    #[arg(long)]
+    pub(crate) installation: bool,
+}
+
+impl ChainOptions {
+    /// The value of `chain`, if there is one.
+    pub(crate) fn word(self) -> Option<&'static str> {
+        self.installation.then_some("installation")
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -127,8 +170,36 @@ impl Purpose {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum InvitationCommand {
+    /// List the accounts that ask you to join.
+    List,
+    /// Join an account that asks you to.
+    Accept {
+        /// The account, by name, or the invitation, by id.
+        #[arg(value_name = "ACCOUNT")]
+        which: String,
+    },
+    /// Decline to join an account, which does not learn of it.
+    Decline {
+        /// The account, by name, or the invitation, by id.
+        #[arg(value_name = "ACCOUNT")]
+        which: String,
+    },
+    /// List the people whom the account asks to join.
+    Sent,
+    /// Take an invitation back.
+    Revoke {
+        /// Who was invited, by e-mail address.
+        email: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Add someone to the account and print their one-time password.
+    /// Add someone to the account and print their one-time password, or invite them.
+    ///
+    /// Someone who is in another account is invited, and joins when they accept. Where there are several accounts, only an
+    /// administrator of the installation makes new people; an account's admins invite.
     Add {
         /// Their e-mail address.
         email: String,
@@ -162,10 +233,14 @@ pub(crate) enum UserCommand {
         /// Who, by e-mail address.
         email: String,
     },
-    /// Give someone a new one-time password.
+    /// Give someone a new one-time password. Ends their sessions and API tokens.
     ResetPassword {
         /// Who, by e-mail address.
         email: String,
+
+        /// Leave their API tokens good. Their sessions end in any case.
+        #[arg(long)]
+        keep_tokens: bool,
     },
     /// Take someone out of the account.
     Remove {

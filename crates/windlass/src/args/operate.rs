@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::addresses::AddressOptions;
 use super::forge::ForgeOptions;
+use super::keys::KeyOptions;
 use super::oidc::OidcOptions;
 use super::vault::VaultOptions;
 
@@ -47,6 +48,9 @@ pub(crate) struct ServeOptions {
     pub(crate) credentials_dir: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) key: KeyOptions,
+
+    #[command(flatten)]
     pub(crate) vault: VaultOptions,
 
     #[command(flatten)]
@@ -65,6 +69,17 @@ pub(crate) struct ServeOptions {
 
     #[command(flatten)]
     pub(crate) addresses: AddressOptions,
+    /// Append each signed checkpoint of the audit log to this file, as a line of JSON.
+    #[arg(long, env = "WINDLASS_AUDIT_CHECKPOINTS_FILE", value_name = "FILE")]
+    pub(crate) audit_checkpoints_file: Option<PathBuf>,
+
+    /// Send each signed checkpoint of the audit log to this address, as JSON: https, or http on this machine.
+    #[arg(long, env = "WINDLASS_AUDIT_CHECKPOINTS_WEBHOOK", value_name = "URL", hide_env_values = true)]
+    pub(crate) audit_checkpoints_webhook: Option<String>,
+
+    /// How long a new entry of the audit log may be without a signed checkpoint. Every 1000 entries there is one anyway.
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = read_time)]
+    pub(crate) audit_checkpoint_interval: Duration,
 
     /// How many proposals one sync opens at most.
     #[arg(long, env = "POWERNODE_GITOPS_MAX_PROPOSALS_PER_TICK", value_name = "N", default_value_t = 25,
@@ -149,12 +164,18 @@ pub(crate) struct RestoreOptions {
 
     #[command(flatten)]
     pub(crate) data: DataOptions,
+
+    #[command(flatten)]
+    pub(crate) key: KeyOptions,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorOptions {
     #[command(flatten)]
     pub(crate) data: DataOptions,
+
+    #[command(flatten)]
+    pub(crate) key: KeyOptions,
 
     #[command(flatten)]
     pub(crate) vault: VaultOptions,
@@ -173,6 +194,16 @@ fn read_public_url(text: &str) -> Result<String, String> {
 
 /// Reads `90s`, `5m`, `72h`.
 fn read_time(text: &str) -> Result<Duration, String> {
+    let duration = read_time_or_none(text)?;
+    if duration.is_zero() {
+        Err(format!("`{text}` is no time at all: write 90s, 5m or 72h"))
+    } else {
+        Ok(duration)
+    }
+}
+
+/// Reads the same, and `0s`.
+pub(super) fn read_time_or_none(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is not a time: write 90s, 5m or 72h");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.parse().map_err(|_| wrong())?;
@@ -183,5 +214,5 @@ fn read_time(text: &str) -> Result<Duration, String> {
         "h" => Duration::from_secs(number.saturating_mul(3600)),
         _ => return Err(wrong()),
     };
-    if duration.is_zero() { Err(wrong()) } else { Ok(duration) }
+    Ok(duration)
 }

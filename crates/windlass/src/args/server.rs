@@ -6,8 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use windlass_core::redacted::Redacted;
 
 use super::access::{
-    AccountCommand, AuditCommand, HaltOptions, LoginOptions, NoOptions, PolicyCommand, TokenCommand,
-    UserCommand,
+    AccountCommand, AuditCommand, HaltOptions, InvitationCommand, LoginOptions, NoOptions, PolicyCommand,
+    TokenCommand, UserCommand,
 };
 use super::gitops::{ApplyOptions, DriftOptions, ProposalCommand, RunCommand, SyncOptions};
 use super::notify::NotifyCommand;
@@ -168,6 +168,8 @@ pub(crate) enum RemoteCommand {
     Token(Group<TokenCommand>),
     /// Add people and say what they may do.
     User(Group<UserCommand>),
+    /// See, accept and decline invitations to accounts; see and take back those of the account.
+    Invitation(Group<InvitationCommand>),
     /// List and make accounts.
     Account(Group<AccountCommand>),
     /// Offer the server's tools to an MCP client, over standard input and output.

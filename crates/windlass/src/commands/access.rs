@@ -1,34 +1,15 @@
-//! `windlass audit`, `token` and `account`.
+//! `windlass token` and `account`.
 
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{
-    AccountBody, AccountEnvelope, AccountList, AuditList, AuditVerdict, Me, TokenBody, TokenCreated,
-    TokenList,
+    AccountBody, AccountEnvelope, AccountList, Me, TokenBody, TokenCreated, TokenList,
 };
 
 use super::find;
 use super::remote::Remote;
-use crate::args::access::{AccountCommand, AuditCommand, TokenCommand};
+use crate::args::access::{AccountCommand, TokenCommand};
 use crate::exit::{CommandError, Exit};
 use crate::view;
-
-pub(super) fn audit(command: &AuditCommand, remote: &Remote) -> Result<Exit, CommandError> {
-    match command {
-        AuditCommand::List { target, paging } => {
-            let call = || remote.call(Operation::AuditList, &[]).query_if("target", target.as_ref());
-            let answer = find::pages(remote, "audit", (*paging).into(), call)?;
-            remote.show::<AuditList>(&answer, |list, terminal| view::access::audit(&list.audit, terminal))?;
-            find::tell_more(&answer, remote)?;
-            Ok(Exit::Fine)
-        }
-        AuditCommand::Verify => {
-            let answer = remote.ask(remote.call(Operation::AuditVerify, &[]))?;
-            let verdict =
-                remote.show::<AuditVerdict>(&answer, |verdict, _| view::access::audit_verdict(verdict))?;
-            Ok(if verdict.intact { Exit::Fine } else { Exit::Problems })
-        }
-    }
-}
 
 pub(super) fn token(command: &TokenCommand, remote: &Remote) -> Result<Exit, CommandError> {
     match command {

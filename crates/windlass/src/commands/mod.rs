@@ -2,6 +2,7 @@
 
 mod access;
 mod apply;
+mod audit;
 pub(crate) mod completions;
 mod confirm;
 mod credential;
@@ -18,6 +19,8 @@ mod find;
 pub(crate) mod fmt;
 mod get;
 mod input;
+mod invitation;
+pub(crate) mod keys;
 mod load;
 mod login;
 pub(crate) mod man;

@@ -7,7 +7,7 @@ use std::process::Command;
 use windlass_store::{Address, Checked, Store, StoreError};
 
 use super::serve::{address_of, runtime};
-use super::vault;
+use super::{keys, vault};
 use crate::args::operate::{BackupOptions, DoctorOptions, RestoreOptions};
 use crate::args::vault::VaultOptions;
 use crate::exit::{CommandError, Exit};
@@ -18,7 +18,7 @@ fn store_error(error: &StoreError) -> CommandError {
 }
 
 /// An existing database: looking after one never makes one.
-async fn open_existing(address: &Address) -> Result<Store, CommandError> {
+pub(super) async fn open_existing(address: &Address) -> Result<Store, CommandError> {
     if let Address::Sqlite(path) = address
         && !path.exists()
     {
@@ -62,14 +62,16 @@ pub(crate) fn restore(options: &RestoreOptions) -> Result<Exit, CommandError> {
         CommandError::told(format!("{what}: {error}"), "nothing was changed")
     };
     let directory = database.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
-    fs::create_dir_all(&directory).map_err(|error| told("cannot make the data directory", &error))?;
-    let lock = File::create(directory.join("windlass.lock")).map_err(|error| told("cannot lock", &error))?;
+    if !directory.exists() {
+        windlass_server::make_private(&directory)
+            .map_err(|error| told("cannot make the data directory", &error))?;
+    }
+    let lock = windlass_server::open_lock(&directory).map_err(|error| told("cannot lock", &error))?;
     if lock.try_lock().is_err() {
         return Err(CommandError::told("a server uses this data", "stop it first"));
     }
     let copy = directory.join("windlass.restoring");
-    fs::copy(&options.file, &copy).map_err(|error| told("cannot copy the backup", &error))?;
-    make_private(&copy)?;
+    copy_privately(&options.file, &copy).map_err(|error| told("cannot copy the backup", &error))?;
     let checked = check_copy(&copy);
     if let Err(error) = checked {
         let _ = fs::remove_file(&copy);
@@ -77,11 +79,49 @@ pub(crate) fn restore(options: &RestoreOptions) -> Result<Exit, CommandError> {
     }
     let aside =
         put_in_place(&database, &copy).map_err(|error| told("cannot put the backup in place", &error))?;
+    // What was signed since the backup is not in it: from here the server signs anew.
+    put_aside(&options.data.data_dir.join("audit-heads.json"))
+        .map_err(|error| told("cannot put the last signed heads aside", &error))?;
     match aside {
         Some(aside) => view::line(&format!("restored; what was there is now {}", aside.display()))?,
         None => view::line("restored")?,
     }
+    tell_key(options)?;
     Ok(Exit::Fine)
+}
+
+/// Renames a file that is in the way, if it is there.
+fn put_aside(path: &Path) -> std::io::Result<()> {
+    match fs::rename(path, format!("{}.before-restore", path.display())) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Copies a file into one that nobody else could read at any time.
+fn copy_privately(from: &Path, to: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut from = File::open(from)?;
+    let mut made = fs::OpenOptions::new();
+    let mut to = made.write(true).create(true).truncate(true).mode(0o600).open(to)?;
+    std::io::copy(&mut from, &mut to)?;
+    to.sync_all()
+}
+
+/// A backup does not hold the secret key: says what to do if the one at hand is not the backup's.
+fn tell_key(options: &RestoreOptions) -> Result<(), CommandError> {
+    let (source, address) = (keys::source_of(&options.key)?, address_of(&options.data)?);
+    let checked = runtime()?.block_on(async {
+        let store = open_existing(&address).await?;
+        let checked = windlass_server::check_key(&store, &source, &options.data.data_dir).await;
+        store.close().await;
+        Ok::<_, CommandError>(checked)
+    })?;
+    if let Err(error) = checked {
+        view::note(&format!("before you start the server: {error}"))?;
+        view::note(error.help())?;
+    }
+    Ok(())
 }
 
 /// A backup is put in place only if it is whole.
@@ -127,8 +167,18 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
     checked.extend(runtime()?.block_on(async {
         let store = open_existing(&address).await?;
         let checked = store.check().await.map_err(|error| store_error(&error));
+        let source = keys::source_of(&options.key)?;
+        let key = windlass_server::check_key(&store, &source, &options.data.data_dir).await;
+        let signed = windlass_server::check_checkpoints(&store, &source, &options.data.data_dir).await;
         store.close().await;
-        checked
+        let mut checked = checked?;
+        let fault = signed.unwrap_or_else(|error| Some(format!("{error}: {}", error.help())));
+        let what = "the audit logs continue what this server signed".to_owned();
+        checked.push(Checked { what, fault });
+        let fault = key.err().map(|error| format!("{error}: {}", error.help()));
+        let what = "the secret key is private and the one this database is used with".to_owned();
+        checked.push(Checked { what, fault });
+        Ok::<_, CommandError>(checked)
     })?);
     let mut faults = 0;
     for check in &checked {

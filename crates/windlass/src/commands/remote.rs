@@ -18,8 +18,8 @@ use windlass_core::secret::HIDDEN;
 use super::credentials::Credentials;
 use super::destination::{Destination, variable};
 use super::{
-    access, apply, credential, describe, drift, events, export, get, login, mcp, notify, policy, proposal,
-    refusal, repo, run, set,
+    access, apply, audit, credential, describe, drift, events, export, get, invitation, login, mcp, notify,
+    policy, proposal, refusal, repo, run, set,
 };
 use super::{status, sync, user};
 use crate::args::server::{Output, RemoteCommand, RootServerOptions, ServerOptions};
@@ -53,9 +53,10 @@ pub(crate) fn run(
         RemoteCommand::Set(at) => set::set(&at.options, &open(at.server)?),
         RemoteCommand::Delete(at) => set::delete(&at.options, &open(at.server)?),
         RemoteCommand::Policy(group) => policy::run(&group.command, group.server.or(root), *terminal),
-        RemoteCommand::Audit(group) => access::audit(&group.command, &open(group.server)?),
+        RemoteCommand::Audit(group) => audit::run(&group.command, &open(group.server)?),
         RemoteCommand::Token(group) => access::token(&group.command, &open(group.server)?),
         RemoteCommand::User(group) => user::run(&group.command, &open(group.server)?),
+        RemoteCommand::Invitation(group) => invitation::run(&group.command, &open(group.server)?),
         RemoteCommand::Account(group) => access::account(&group.command, &open(group.server)?),
         RemoteCommand::Mcp(at) => mcp::run(&open(at.server)?),
         RemoteCommand::Halt(at) => status::halt(&at.options, &open(at.server)?),

@@ -5,12 +5,15 @@ use std::net::SocketAddr;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use windlass_core::address_guard::PrivateAddresses;
-use windlass_server::{Config, Credentials, FirstLogin, Gitea, Rhythm, Running, StartError};
+use windlass_server::{
+    CheckpointSettings, CheckpointWebhook, Config, Credentials, FirstLogin, Gitea, Rhythm, Running,
+    StartError,
+};
 use windlass_store::Address;
 
 use super::input::read_text;
 use super::traces::Traces;
-use super::{oidc, vault};
+use super::{keys, oidc, vault};
 use crate::args::forge::ForgeOptions;
 use crate::args::operate::{DataOptions, LogFormat, LogOptions, ServeOptions};
 use crate::exit::{CommandError, Exit};
@@ -90,10 +93,12 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     if options.addresses.deny_private_addresses {
         config.private_addresses = PrivateAddresses::Refused;
     }
+    config.secret_key = keys::source_of(&options.key)?;
     config.credentials = credentials_of(options)?;
     config.forge_api_hosts.clone_from(&options.forge.forge_api_host);
     config.gitea = gitea_of(&options.forge)?;
     config.oidc = oidc::settings(&options.oidc)?;
+    config.checkpoints = checkpoints_of(options)?;
     config.max_proposals = options.max_proposals_per_tick;
     config.rhythm = Rhythm {
         drift: options.drift_interval,
@@ -118,6 +123,15 @@ fn credentials_of(options: &ServeOptions) -> Result<Credentials, CommandError> {
     }
 }
 
+/// How the audit log is signed, and where that is sent.
+fn checkpoints_of(options: &ServeOptions) -> Result<CheckpointSettings, CommandError> {
+    let webhook = options.audit_checkpoints_webhook.as_deref().map(CheckpointWebhook::parse).transpose();
+    let webhook = webhook
+        .map_err(|error| CommandError::usage(error.to_string(), "correct --audit-checkpoints-webhook"))?;
+    let file = options.audit_checkpoints_file.clone();
+    Ok(CheckpointSettings { interval: options.audit_checkpoint_interval, file, webhook })
+}
+
 /// The Gitea in which repositories are made on request, if one was named.
 fn gitea_of(options: &ForgeOptions) -> Result<Option<Gitea>, CommandError> {
     let (Some(url), Some(path)) = (&options.gitea_url, &options.gitea_credential) else { return Ok(None) };
@@ -134,6 +148,7 @@ pub(super) fn start_error(error: &StartError) -> CommandError {
         StartError::InUse { .. } => "stop the other one, or use another --data-dir",
         StartError::Listen { .. } => "choose another address with --listen",
         StartError::Store(_) => "check --database, and that the server there runs and lets you in",
+        StartError::Key(error) => error.help(),
         StartError::Notifications(_) => "check that the system's certificates can be read",
         StartError::Oidc(error) => oidc::help(error),
         StartError::Password => "the system gave no random numbers",

@@ -1,7 +1,7 @@
 //! `windlass user`.
 
 use windlass_api::endpoint::Operation;
-use windlass_api::types::{UserBody, UserCreated, UserList, UserPatch};
+use windlass_api::types::{UserAdded, UserBody, UserCreated, UserList, UserPatch};
 
 use super::confirm::{Consent, confirm};
 use super::find;
@@ -15,7 +15,7 @@ pub(super) fn run(command: &UserCommand, remote: &Remote) -> Result<Exit, Comman
         UserCommand::Add { email, name, role } => {
             let body = UserBody { email: email.clone(), name: name.clone(), role: *role };
             let answer = remote.ask(remote.call(Operation::UserCreate, &[]).body(&body))?;
-            remote.show::<UserCreated>(&answer, |created, _| view::access::user_changed(created))?;
+            remote.show::<UserAdded>(&answer, |added, _| view::access::user_added(added))?;
             Ok(Exit::Fine)
         }
         UserCommand::List => {
@@ -32,8 +32,9 @@ pub(super) fn run(command: &UserCommand, remote: &Remote) -> Result<Exit, Comman
         UserCommand::Enable { email } => {
             patch(email, &UserPatch { disabled: Some(false), ..UserPatch::default() }, remote)
         }
-        UserCommand::ResetPassword { email } => {
-            patch(email, &UserPatch { reset_password: true, ..UserPatch::default() }, remote)
+        UserCommand::ResetPassword { email, keep_tokens } => {
+            let body = UserPatch { reset_password: true, keep_tokens: *keep_tokens, ..UserPatch::default() };
+            patch(email, &body, remote)
         }
         UserCommand::Remove { email, yes } => {
             let id = user_id(email, remote)?;

@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 use windlass_api::types::{
-    AccountInfo, AuditInfo, AuditVerdict, Me, Status, TokenCreated, TokenInfo, UserCreated, UserInfo,
+    AccountInfo, AuditInfo, AuditVerdict, CheckpointInfo, InvitationInfo, JoinedAccount, Me,
+    ReceivedInvitation, Status, TokenCreated, TokenInfo, UserAdded, UserCreated, UserInfo,
 };
 
 use super::table::Table;
@@ -132,6 +133,57 @@ pub(crate) fn token_created(created: &TokenCreated) -> io::Result<()> {
     super::line(&created.secret)
 }
 
+/// Prints someone who was added, or invited.
+pub(crate) fn user_added(added: &UserAdded) -> io::Result<()> {
+    match (&added.user, &added.invitation) {
+        (Some(user), _) => {
+            let one_time_password = added.one_time_password.clone();
+            user_changed(&UserCreated { user: user.clone(), one_time_password })
+        }
+        (None, Some(invitation)) => {
+            let (email, role) = (clean(&invitation.email), invitation.role);
+            let expires = relative(&invitation.expires_at);
+            super::line(&format!("invited {email} as {role}; the invitation expires {expires}"))?;
+            super::note("They sign in to the account they are in and run `windlass invitation list`.")
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+/// Prints the invitations of the account.
+pub(crate) fn invitations(invitations: &[InvitationInfo], terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["EMAIL", "ROLE", "INVITED BY", "EXPIRES"]);
+    for invitation in invitations {
+        table.row([
+            invitation.email.clone(),
+            invitation.role.to_string(),
+            invitation.invited_by.clone(),
+            relative(&invitation.expires_at),
+        ]);
+    }
+    table.print(terminal, "nobody is invited; `windlass user add EMAIL` invites people of other accounts")
+}
+
+/// Prints the accounts that ask someone to join.
+pub(crate) fn received_invitations(received: &[ReceivedInvitation], terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["ACCOUNT", "ROLE", "INVITED BY", "EXPIRES"]);
+    for invitation in received {
+        table.row([
+            invitation.account.clone(),
+            invitation.role.to_string(),
+            invitation.invited_by.clone(),
+            relative(&invitation.expires_at),
+        ]);
+    }
+    table.print(terminal, "no account asks you to join")
+}
+
+/// Prints an account that was joined.
+pub(crate) fn joined(joined: &JoinedAccount) -> io::Result<()> {
+    super::line(&format!("you are {} in {} now", joined.role, clean(&joined.account)))?;
+    super::note("Sign in to it to work there.")
+}
+
 /// Prints people.
 pub(crate) fn users(users: &[UserInfo], terminal: &Terminal) -> io::Result<()> {
     let mut table = Table::new(&["EMAIL", "NAME", "ROLE", "STATUS", "SINCE"]);
@@ -214,8 +266,38 @@ pub(crate) fn audit_verdict(verdict: &AuditVerdict) -> io::Result<()> {
         let reason = verdict.reason.clone().unwrap_or_default();
         writeln!(out, "{red}✗{red:#} the log is broken at {at}: {}", clean(&reason))?;
     }
+    if verdict.intact {
+        let signed = match verdict.signed_to {
+            Some(seq) => {
+                format!("{}, the last at entry {seq}", count(verdict.checkpoints, "signed checkpoint"))
+            }
+            None => "no signed checkpoint yet".to_owned(),
+        };
+        writeln!(out, "  {signed}")?;
+    }
     match &verdict.head {
         Some(head) => writeln!(out, "  last entry {}", clean(head)),
         None => Ok(()),
     }
+}
+
+/// Prints signed checkpoints.
+pub(crate) fn checkpoints(checkpoints: &[CheckpointInfo], terminal: &Terminal) -> io::Result<()> {
+    let mut table = Table::new(&["ENTRY", "HEAD", "SIGNED", "KEY"]);
+    for checkpoint in checkpoints {
+        table.row([
+            checkpoint.seq.to_string(),
+            checkpoint.head.clone(),
+            relative(&checkpoint.at),
+            checkpoint.key_id.clone(),
+        ]);
+    }
+    table.print(terminal, "there are no checkpoints yet; `windlass audit checkpoint` makes one")
+}
+
+/// Prints a checkpoint to keep elsewhere.
+pub(crate) fn checkpoint(checkpoint: &CheckpointInfo) -> io::Result<()> {
+    super::note(&format!("entry {} is signed with the key {}", checkpoint.seq, checkpoint.key_id))?;
+    super::note("Keep its hash elsewhere; `windlass audit verify --expect` looks for it:")?;
+    super::line(&checkpoint.head)
 }

@@ -114,13 +114,13 @@ impl Installation {
     }
 
     pub(crate) async fn start_with(directory: TempDir, config: Config) -> Installation {
-        let database = config.database.clone();
+        let (database, key) = (config.database.clone(), config.data_dir.join("secret.key"));
         let running = windlass_server::start(config).await.unwrap();
         let store = Store::open(&database).await.unwrap();
         let mut reading = store.read().await.unwrap();
         let account = reading.account("acme").await.unwrap().unwrap().id;
-        let key = reading.setting("session_key").await.unwrap().unwrap().into_bytes();
         drop(reading);
+        let key = std::fs::read_to_string(key).unwrap().lines().next().unwrap().to_owned().into_bytes();
         let base = format!("http://{}", running.address());
         let http = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
         Installation { directory, store, account, base, key, http, running }

@@ -43,9 +43,9 @@ async fn a_newcomer_chooses_a_password_and_signs_in_with_it() {
 async fn who_is_not_let_in_learns_nothing() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
+    newcomer(&installation, &admin, "known@example.com").await;
     let account = installation.new_account("bravo").await;
     installation.person(&account, Role::Admin).await;
-    newcomer(&installation, &admin, "known@example.com").await;
     let wrong = login(&installation, "known@example.com", "wrong password here").await;
     let unknown = login(&installation, "unknown@example.com", "wrong password here").await;
     assert_eq!((wrong.status, wrong.without_request()), (401, unknown.without_request()));

@@ -69,8 +69,17 @@ impl Installation {
         Installation { database: Some(url), ..Installation::new() }
     }
 
-    /// Another server's place beside this one, which was started before: a data directory of its own, the same database.
+    /// Another server's place beside this one, which was started before: a data directory of its own, the same database
+    /// and the same secret key.
     pub(crate) fn replica(&self) -> Installation {
+        let replica = self.stranger();
+        windlass_server::make_private(&replica.data).unwrap();
+        fs::copy(self.data.join("secret.key"), replica.data.join("secret.key")).unwrap();
+        replica
+    }
+
+    /// The same without the secret key.
+    pub(crate) fn stranger(&self) -> Installation {
         let (database, token) = (self.database.clone(), self.token.clone());
         Installation { database, token, ..Installation::new() }
     }
@@ -165,11 +174,16 @@ fn read_login(printed: &mut BufReader<ChildStdout>) -> FirstLogin {
 /// Trades the password of the first start for a session.
 fn choose_password(server: &Server) -> String {
     let login = server.first_login.clone().unwrap();
-    let once = sign_in(&server.api, &login.email, &login.password);
+    choose_own_password(server, &login.email, &login.password)
+}
+
+/// Trades a one-time password for a session.
+pub(crate) fn choose_own_password(server: &Server, email: &str, password: &str) -> String {
+    let once = sign_in(&server.api, email, password);
     let api = Api::new(&server.address, Some(&once.token));
-    let body = PasswordBody { current_password: login.password, new_password: PASSWORD.to_owned() };
+    let body = PasswordBody { current_password: password.to_owned(), new_password: PASSWORD.to_owned() };
     api.text(api.call(Operation::Password, &[]).body(&body)).unwrap();
-    sign_in(&server.api, &login.email, PASSWORD).token
+    sign_in(&server.api, email, PASSWORD).token
 }
 
 pub(crate) fn sign_in(api: &Api, email: &str, password: &str) -> Session {

@@ -13,6 +13,7 @@ mod forged;
 mod forger;
 mod forms;
 mod happenings;
+mod invitations;
 mod pages;
 mod repositories;
 mod resources;

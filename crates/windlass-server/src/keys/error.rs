@@ -1,0 +1,104 @@
+//! What can be wrong with a secret key, and what to do about it.
+
+use std::path::PathBuf;
+
+use windlass_store::StoreError;
+
+/// Why the secret key cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file cannot be read or written.
+    #[error("cannot use the secret key in {}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not a plain file.
+    #[error("{} is not a plain file", path.display())]
+    NotPlain {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Others can read the file.
+    #[error("others can read the secret key in {} (mode {mode:03o})", path.display())]
+    Exposed {
+        /// Which.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// The text is no key.
+    #[error("{place} holds no secret key: {reason}")]
+    Unreadable {
+        /// Where it was read.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file is not there, and the database was used with a key.
+    #[error("there is no {}, and the database is used with the secret key {known}", path.display())]
+    Missing {
+        /// Which file.
+        path: PathBuf,
+        /// The fingerprint of the key.
+        known: String,
+    },
+    /// The file that was named is not there.
+    #[error("there is no {}", path.display())]
+    NoFile {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The database is used with another key.
+    #[error("this server's secret key is {here}, and the database is used with the secret key {known}")]
+    Foreign {
+        /// The fingerprint of this server's key.
+        here: String,
+        /// The fingerprint of the other.
+        known: String,
+    },
+    /// The database still holds the key it was made with, and another one was given.
+    #[error("the database holds a secret key of its own, and another one was given")]
+    Held,
+    /// The key comes from the environment, where it cannot be replaced from here.
+    #[error("the secret key comes from the environment")]
+    FromEnvironment,
+    /// The database cannot be used.
+    #[error("cannot use the database: {0}")]
+    Store(#[from] StoreError),
+}
+
+impl KeyError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            KeyError::File { .. } => "check the permissions of the file and its directory",
+            KeyError::NotPlain { .. } => "put a plain file in its place that only the server's user can read",
+            KeyError::Exposed { .. } => {
+                "run chmod 600 on it; if someone may have read it, also `windlass key rotate --overlap 0s`"
+            }
+            KeyError::Unreadable { .. } => {
+                "it holds one key of at least 32 characters; `windlass key rotate` makes new ones"
+            }
+            KeyError::Missing { .. } => {
+                "copy secret.key from the server that uses this database, or give it with --secret-key-file or \
+                 WINDLASS_SECRET_KEY; if it is lost, `windlass key reset` makes a new one"
+            }
+            KeyError::NoFile { .. } => "check --secret-key-file",
+            KeyError::Foreign { .. } => {
+                "every server on one database needs the same key: copy secret.key, or give the same \
+                 --secret-key-file or WINDLASS_SECRET_KEY; if the other key is lost, `windlass key reset`"
+            }
+            KeyError::Held => {
+                "start once without --secret-key-file and WINDLASS_SECRET_KEY: Windlass moves the key from the \
+                 database to secret.key in the data directory; then give that one to every server"
+            }
+            KeyError::FromEnvironment => {
+                "set WINDLASS_SECRET_KEY to the text that `windlass key rotate` prints"
+            }
+            KeyError::Store(_) => "check --data-dir and --database",
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Accounts that ask whoever looks to join.
+
+use axum::extract::{Path, State};
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::settings::Invitations;
+
+use super::visit::Visit;
+use super::{answer, frame};
+use crate::auth::Identity;
+use crate::http::invitations;
+use crate::http::request::Answer;
+use crate::server::Server;
+
+const HERE: &str = "/app/settings/invitations";
+
+pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+    let mut reading = server.store().read().await?;
+    let invitations = invitations::load_received(&mut reading, &who).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Settings).await?;
+    drop(reading);
+    answer::page(&server, &visit, &Invitations { frame, invitations })
+}
+
+pub(super) async fn accept(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    let joined = invitations::join(&server, &who, &id).await?;
+    let told = format!("You are in {} now: sign in to it to work there", joined.account);
+    answer::go_saying(&server, &visit, HERE, &Notice::new(Tone::Good, told))
+}
+
+pub(super) async fn decline(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    invitations::turn_down(&server, &who, &id).await?;
+    let notice = Notice::new(Tone::Good, "The invitation is declined");
+    answer::go_saying(&server, &visit, HERE, &notice)
+}

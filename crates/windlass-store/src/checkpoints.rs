@@ -1,0 +1,159 @@
+//! Checkpoints of the audit log: its heads, signed with a key that is not in the database, and the keys' public halves.
+//! What is signed and whether a signature is good is the server's business; here it is text.
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::verify::AuditHead;
+use crate::write::Writing;
+
+/// A signed head of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The account; empty for the installation itself.
+    pub account_id: String,
+    /// The number of the entry.
+    pub seq: i64,
+    /// Its hash.
+    pub hash: String,
+    /// When it was signed.
+    pub at: Timestamp,
+    /// With which key.
+    pub key_id: String,
+    /// The signature.
+    pub signature: String,
+}
+
+/// The public half of a key that signs checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditKey {
+    /// Its id.
+    pub id: String,
+    /// The key.
+    pub public_key: String,
+    /// The key before it.
+    pub previous_id: Option<String>,
+    /// What the key before signed: that this one follows it.
+    pub endorsement: Option<String>,
+    /// What this key signed: that it follows the one before.
+    pub acknowledgement: Option<String>,
+    /// Since when it is used.
+    pub created_at: Timestamp,
+}
+
+const COLUMNS: &str = "account_id, seq, hash, at, key_id, signature";
+
+fn read_checkpoint(row: &mut Row) -> Result<Checkpoint, StoreError> {
+    Ok(Checkpoint {
+        account_id: row.text()?,
+        seq: row.number()?,
+        hash: row.text()?,
+        at: row.moment()?,
+        key_id: row.text()?,
+        signature: row.text()?,
+    })
+}
+
+impl Reading {
+    /// The checkpoints of a chain before an entry's number, newest first.
+    pub async fn checkpoints(
+        &mut self,
+        account_id: &str,
+        before: i64,
+        limit: usize,
+    ) -> Result<Vec<Checkpoint>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM audit_checkpoints WHERE account_id = $1 AND seq < $2 \
+             ORDER BY seq DESC LIMIT {limit}"
+        );
+        let mut rows = self.connection.rows_built(sql, values![account_id, before]).await?;
+        rows.iter_mut().map(read_checkpoint).collect()
+    }
+
+    /// Checkpoints that were not sent elsewhere, oldest first.
+    pub async fn checkpoints_unsent(&mut self, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM audit_checkpoints WHERE sent_at IS NULL ORDER BY at, account_id, seq LIMIT {limit}"
+        );
+        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter_mut().map(read_checkpoint).collect()
+    }
+
+    /// The head of every chain, with its account; the installation's has none.
+    pub async fn audit_heads(&mut self) -> Result<Vec<(String, AuditHead)>, StoreError> {
+        let sql = "SELECT account_id, audit_seq, audit_hash FROM chains ORDER BY account_id";
+        let mut rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter_mut()
+            .map(|row| Ok((row.text()?, AuditHead { seq: row.number()?, hash: row.text()? })))
+            .collect()
+    }
+
+    /// Every key that signed or signs checkpoints, oldest first.
+    pub async fn audit_keys(&mut self) -> Result<Vec<AuditKey>, StoreError> {
+        let sql = "SELECT id, public_key, previous_id, endorsement, acknowledgement, created_at \
+                   FROM audit_keys ORDER BY created_at, id";
+        let mut rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter_mut()
+            .map(|row| {
+                Ok(AuditKey {
+                    id: row.text()?,
+                    public_key: row.text()?,
+                    previous_id: row.optional_text()?,
+                    endorsement: row.optional_text()?,
+                    acknowledgement: row.optional_text()?,
+                    created_at: row.moment()?,
+                })
+            })
+            .collect()
+    }
+}
+
+impl Writing {
+    /// Adds a checkpoint, unless there is one of the same entry. `sent_at` is empty if it is to be sent elsewhere.
+    pub async fn checkpoint_add(
+        &mut self,
+        checkpoint: &Checkpoint,
+        sent_at: Option<Timestamp>,
+    ) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO audit_checkpoints (account_id, seq, hash, at, key_id, signature, sent_at) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (account_id, seq) DO NOTHING";
+        let values = values![
+            &checkpoint.account_id,
+            checkpoint.seq,
+            &checkpoint.hash,
+            checkpoint.at,
+            &checkpoint.key_id,
+            &checkpoint.signature,
+            sent_at
+        ];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Notes that a checkpoint was sent elsewhere.
+    pub async fn checkpoint_sent(
+        &mut self,
+        checkpoint: &Checkpoint,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE audit_checkpoints SET sent_at = $3 WHERE account_id = $1 AND seq = $2";
+        self.connection.execute(sql, values![&checkpoint.account_id, checkpoint.seq, now]).await?;
+        Ok(())
+    }
+
+    /// Adds a key that signs checkpoints, unless it is known.
+    pub async fn audit_key_add(&mut self, key: &AuditKey) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO audit_keys (id, public_key, previous_id, endorsement, acknowledgement, created_at) \
+                   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING";
+        let values = values![
+            &key.id,
+            &key.public_key,
+            key.previous_id.as_deref(),
+            key.endorsement.as_deref(),
+            key.acknowledgement.as_deref(),
+            key.created_at
+        ];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+}

@@ -1,0 +1,113 @@
+//! Invitations: people who are asked to join an account and have not answered.
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// Someone who is asked to join an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invitation {
+    /// Its id.
+    pub id: String,
+    /// The account.
+    pub account_id: String,
+    /// Who is asked, by e-mail address, lower case.
+    pub email: String,
+    /// The role they would have.
+    pub role: String,
+    /// Who asks, by id.
+    pub invited_by: String,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// Until when it can be accepted.
+    pub expires_at: Timestamp,
+    /// When it was declined.
+    pub declined_at: Option<Timestamp>,
+}
+
+const COLUMNS: &str = "id, account_id, email, role, invited_by, created_at, expires_at, declined_at";
+
+fn read_invitation(row: &mut Row) -> Result<Invitation, StoreError> {
+    Ok(Invitation {
+        id: row.text()?,
+        account_id: row.text()?,
+        email: row.text()?,
+        role: row.text()?,
+        invited_by: row.text()?,
+        created_at: row.moment()?,
+        expires_at: row.moment()?,
+        declined_at: row.optional_moment()?,
+    })
+}
+
+impl Reading {
+    /// The invitations of an account that have not expired, by e-mail address. Declined ones are among them.
+    pub async fn invitations(
+        &mut self,
+        account_id: &str,
+        now: Timestamp,
+    ) -> Result<Vec<Invitation>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM invitations WHERE account_id = $1 AND expires_at > $2 ORDER BY email"
+        );
+        let mut rows = self.connection.rows_built(sql, values![account_id, now]).await?;
+        rows.iter_mut().map(read_invitation).collect()
+    }
+
+    /// The invitations of whoever has this e-mail address that they can still accept, newest first.
+    pub async fn invitations_to(
+        &mut self,
+        email: &str,
+        now: Timestamp,
+    ) -> Result<Vec<Invitation>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM invitations WHERE email = $1 AND expires_at > $2 AND declined_at IS NULL \
+             ORDER BY id DESC"
+        );
+        let mut rows = self.connection.rows_built(sql, values![email.to_lowercase(), now]).await?;
+        rows.iter_mut().map(read_invitation).collect()
+    }
+}
+
+impl Writing {
+    /// Invites someone. If they are invited to the account already, role, inviter and end are replaced; what they
+    /// declined stays declined.
+    pub async fn invitation_put(&mut self, invitation: &Invitation) -> Result<Invitation, StoreError> {
+        let sql = "INSERT INTO invitations (id, account_id, email, role, invited_by, created_at, expires_at) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (account_id, email) DO UPDATE SET \
+                   role = excluded.role, invited_by = excluded.invited_by, expires_at = excluded.expires_at \
+                   RETURNING id, account_id, email, role, invited_by, created_at, expires_at, declined_at";
+        let values = values![
+            &invitation.id,
+            &invitation.account_id,
+            invitation.email.to_lowercase(),
+            &invitation.role,
+            &invitation.invited_by,
+            invitation.created_at,
+            invitation.expires_at
+        ];
+        let mut rows = self.connection.rows(sql, values).await?;
+        rows.first_mut().map_or_else(|| Ok(invitation.clone()), read_invitation)
+    }
+
+    /// Notes that someone declined.
+    pub async fn invitation_decline(&mut self, id: &str, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE invitations SET declined_at = $2 WHERE id = $1 AND declined_at IS NULL";
+        self.connection.execute(sql, values![id, now]).await?;
+        Ok(())
+    }
+
+    /// Ends an invitation of an account. False if there is none.
+    pub async fn invitation_remove(&mut self, account_id: &str, id: &str) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM invitations WHERE account_id = $1 AND id = $2";
+        Ok(self.connection.execute(sql, values![account_id, id]).await? == 1)
+    }
+
+    /// Forgets invitations that have expired.
+    pub async fn invitations_forget(&mut self, now: Timestamp) -> Result<u64, StoreError> {
+        self.connection.execute("DELETE FROM invitations WHERE expires_at <= $1", values![now]).await
+    }
+}

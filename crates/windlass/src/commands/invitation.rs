@@ -1,0 +1,55 @@
+//! `windlass invitation`.
+
+use windlass_api::endpoint::Operation;
+use windlass_api::types::{InvitationList, JoinedAccount, ReceivedInvitationList};
+
+use super::find;
+use super::remote::Remote;
+use crate::args::access::InvitationCommand;
+use crate::exit::{CommandError, Exit};
+use crate::view;
+
+pub(super) fn run(command: &InvitationCommand, remote: &Remote) -> Result<Exit, CommandError> {
+    match command {
+        InvitationCommand::List => {
+            let answer = remote.ask(remote.call(Operation::ReceivedInvitationList, &[]))?;
+            remote.show::<ReceivedInvitationList>(&answer, |list, terminal| {
+                view::access::received_invitations(&list.invitations, terminal)
+            })?;
+        }
+        InvitationCommand::Accept { which } => {
+            let id = received(which, remote)?;
+            let answer = remote.ask(remote.call(Operation::InvitationAccept, &[&id]))?;
+            remote.show::<JoinedAccount>(&answer, |joined, _| view::access::joined(joined))?;
+        }
+        InvitationCommand::Decline { which } => {
+            let id = received(which, remote)?;
+            remote.text(remote.call(Operation::InvitationDecline, &[&id]))?;
+            remote.say(&format!("declined to join {which}"))?;
+        }
+        InvitationCommand::Sent => {
+            let answer = remote.ask(remote.call(Operation::InvitationList, &[]))?;
+            remote.show::<InvitationList>(&answer, |list, terminal| {
+                view::access::invitations(&list.invitations, terminal)
+            })?;
+        }
+        InvitationCommand::Revoke { email } => {
+            let list: InvitationList = remote.get(remote.call(Operation::InvitationList, &[]))?;
+            let found =
+                list.invitations.iter().find(|it| it.email.eq_ignore_ascii_case(email) || it.id == *email);
+            let help = "`windlass invitation sent` shows the account's invitations";
+            let id = found.map(|it| it.id.clone()).ok_or_else(|| find::unknown("invitation", email, help))?;
+            remote.text(remote.call(Operation::InvitationRevoke, &[&id]))?;
+            remote.say(&format!("took back the invitation of {email}"))?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// The id of the invitation to an account.
+fn received(account: &str, remote: &Remote) -> Result<String, CommandError> {
+    let list: ReceivedInvitationList = remote.get(remote.call(Operation::ReceivedInvitationList, &[]))?;
+    let found = list.invitations.iter().find(|it| it.account == account || it.id == account);
+    let help = "`windlass invitation list` shows the accounts that ask you to join";
+    found.map(|it| it.id.clone()).ok_or_else(|| find::unknown("invitation", account, help))
+}

@@ -1,0 +1,118 @@
+//! `windlass key` and `windlass recover-admin`: on the server's machine.
+
+use windlass_core::redacted::Redacted;
+use windlass_server::{KeyError, KeySource, Recovery, RecoveryError, TokenFate};
+
+use super::confirm::{Consent, confirm};
+use super::operate::open_existing;
+use super::serve::{address_of, runtime};
+use crate::args::keys::{KeyCommand, KeyOptions, KeyPlace, RecoverAdminOptions};
+use crate::exit::{CommandError, Exit};
+use crate::view;
+
+/// Where the options and the environment say the secret key is.
+pub(super) fn source_of(options: &KeyOptions) -> Result<KeySource, CommandError> {
+    let given = std::env::var("WINDLASS_SECRET_KEY").ok().filter(|text| !text.is_empty());
+    match (given, &options.secret_key_file) {
+        (Some(_), Some(_)) => Err(CommandError::usage(
+            "the secret key is given twice",
+            "give --secret-key-file (also WINDLASS_SECRET_KEY_FILE) or WINDLASS_SECRET_KEY, not both",
+        )),
+        (Some(text), None) => Ok(KeySource::Given(Redacted::new(text))),
+        (None, Some(path)) => Ok(KeySource::File(path.clone())),
+        (None, None) => Ok(KeySource::DataDirectory),
+    }
+}
+
+pub(super) fn key_error(error: &KeyError) -> CommandError {
+    CommandError::told(error.to_string(), error.help())
+}
+
+pub(crate) fn run(command: &KeyCommand) -> Result<Exit, CommandError> {
+    match command {
+        KeyCommand::Show { at } => show(at),
+        KeyCommand::Rotate { overlap, at } => {
+            let source = source_of(&at.key)?;
+            let rotated = windlass_server::rotate_key(&source, &at.data.data_dir, *overlap);
+            let rotated = rotated.map_err(|error| key_error(&error))?;
+            if let Some(text) = &rotated.text {
+                view::note("Give every server this value, and keep it from others:")?;
+                // The only place it can be had from: the environment cannot be changed from here.
+                view::line(text.expose())?;
+            }
+            let (key, until) = (&rotated.fingerprint, rotated.until);
+            view::note(&format!("the secret key is {key} now; the one before is accepted until {until}"))?;
+            view::note("Restart every server, then replace each webhook's secret at its forge by then.")?;
+            Ok(Exit::Fine)
+        }
+        KeyCommand::Reset { yes, at } => reset(at, *yes),
+    }
+}
+
+fn show(at: &KeyPlace) -> Result<Exit, CommandError> {
+    let source = source_of(&at.key)?;
+    let found = windlass_server::fingerprint_of(&source, &at.data.data_dir);
+    let found = found.map_err(|error| key_error(&error))?;
+    view::line(found.as_deref().unwrap_or("there is no key yet"))?;
+    let address = address_of(&at.data)?;
+    runtime()?.block_on(async {
+        let store = open_existing(&address).await?;
+        let checked = windlass_server::check_key(&store, &source, &at.data.data_dir).await;
+        store.close().await;
+        checked.map_err(|error| key_error(&error))
+    })?;
+    Ok(Exit::Fine)
+}
+
+fn reset(at: &KeyPlace, yes: bool) -> Result<Exit, CommandError> {
+    let question = "All sessions end and every webhook needs a new secret. Replace the secret key?";
+    if confirm(question, yes.into())? == Consent::Refused {
+        return Ok(Exit::Problems);
+    }
+    let source = source_of(&at.key)?;
+    let address = address_of(&at.data)?;
+    let directory = &at.data.data_dir;
+    let fingerprint = runtime()?.block_on(async {
+        let store = open_existing(&address).await?;
+        let reset = windlass_server::reset_key(&store, &source, directory).await;
+        store.close().await;
+        reset.map_err(|error| key_error(&error))
+    })?;
+    view::line(&format!("the secret key is {fingerprint} now"))?;
+    view::note("Start the servers with it, then replace each webhook's secret at its forge.")?;
+    Ok(Exit::Fine)
+}
+
+/// Makes or repairs the administrator's login and prints it.
+pub(crate) fn recover_admin(options: &RecoverAdminOptions) -> Result<Exit, CommandError> {
+    let address = address_of(&options.data)?;
+    let wanted = Recovery {
+        email: options.email.clone(),
+        account: options.in_account.clone(),
+        tokens: if options.keep_tokens { TokenFate::Keep } else { TokenFate::End },
+    };
+    let login = runtime()?.block_on(async {
+        let store = open_existing(&address).await?;
+        let recovered = windlass_server::recover_admin(&store, &wanted).await;
+        store.close().await;
+        recovered.map_err(|error| CommandError::told(error.to_string(), recovery_help(&error)))
+    })?;
+    view::line("Sign in once with this password and choose your own:")?;
+    view::line(&format!("  account   {}", login.account))?;
+    view::line(&format!("  email     {}", login.email))?;
+    // The one place that prints it: it works once and is stored nowhere.
+    view::line(&format!("  password  {}", login.password.expose()))?;
+    Ok(Exit::Fine)
+}
+
+fn recovery_help(error: &RecoveryError) -> &'static str {
+    match error {
+        RecoveryError::Sso { .. } => {
+            "name someone else with --email; a new address makes a new administrator"
+        }
+        RecoveryError::Email { .. } => "write it as ada@example.com",
+        RecoveryError::Account { .. } => "name one with --in-account; `windlass serve` makes the first",
+        RecoveryError::Password => "the system gave no random numbers",
+        RecoveryError::Store(_) => "check --data-dir and --database",
+    }
+}
