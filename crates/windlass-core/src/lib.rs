@@ -27,6 +27,7 @@ pub mod export;
 pub mod fairness;
 pub mod gate;
 mod graph;
+pub mod inbound;
 pub mod live;
 pub mod manifest;
 pub mod plan;

@@ -1,0 +1,350 @@
+//! Which connections stay open when there are too many.
+//!
+//! Nothing tells an attacker's connection from a person's before a request came, so nobody is turned away while there is
+//! something useless to close: a newcomer takes the place of a connection on which nothing happens, first of whoever
+//! holds most of them, and there of the oldest. What is being answered, and what someone who is signed in sends, is
+//! never closed for a newcomer.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::address::AddressBlock;
+
+/// Files that are left for everything else: database, mirrors, git processes, requests that the server makes.
+const FILES_KEPT: u64 = 256;
+
+/// More connections than this need more memory than a control plane should.
+const MOST_CONNECTIONS: u64 = 8192;
+
+/// Fewer are of no use.
+const FEWEST_CONNECTIONS: u64 = 16;
+
+/// How many connections may be open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// In all.
+    pub total: usize,
+    /// From one block of addresses. Trusted proxies are exempt.
+    pub per_block: usize,
+}
+
+impl ConnectionLimits {
+    /// What a process may have that may open so many files: all but those that it needs itself, at least half.
+    pub fn for_open_files(files: u64) -> ConnectionLimits {
+        let total = files.saturating_sub(FILES_KEPT.min(files / 2));
+        let total = total.clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS);
+        ConnectionLimits::of_total(usize::try_from(total).unwrap_or(usize::MAX))
+    }
+
+    /// So many in all, and a quarter of them from one block of addresses.
+    pub fn of_total(total: usize) -> ConnectionLimits {
+        ConnectionLimits { total, per_block: (total / 4).max(4).min(total) }
+    }
+}
+
+/// Names a connection.
+pub type ConnectionId = u64;
+
+/// What the per-address limit does with a newcomer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newcomer {
+    /// From this block of addresses.
+    From(AddressBlock),
+    /// From a trusted proxy, behind which many people are.
+    Proxy(AddressBlock),
+}
+
+/// What becomes of a newcomer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It is served.
+    Open(ConnectionId),
+    /// It is served, and another connection is closed for it.
+    Replace {
+        /// The newcomer.
+        opened: ConnectionId,
+        /// The one to close.
+        closed: ConnectionId,
+    },
+    /// Its address has too many already, none of which can be closed.
+    AddressFull,
+    /// The server has too many, none of which can be closed.
+    ServerFull,
+}
+
+/// A step in the life of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Its head has come; its body may still be on the way.
+    Began,
+    /// All of it has come.
+    Received,
+    /// It was answered, or given up before all of it had come.
+    Ended(Progress),
+    /// Someone is signed in who sent it.
+    SignedIn,
+}
+
+/// How far a request had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Its body was still on the way.
+    Receiving,
+    /// It was being answered.
+    Answering,
+}
+
+/// How useful a connection is: those that are least are closed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    /// No request is under way, and nobody signed in ever sent one.
+    Idle,
+    /// A body is on the way from someone who is not signed in.
+    Receiving,
+    /// No request is under way; someone signed in sent one before, and can open another connection.
+    SignedInIdle,
+    /// A request is being answered, or someone signed in sends one.
+    Busy,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenConnection {
+    block: AddressBlock,
+    counts_for_block: bool,
+    receiving: u32,
+    answering: u32,
+    is_signed_in: bool,
+    /// Since when nothing happens, as time since the table was made.
+    quiet_since: Duration,
+}
+
+impl OpenConnection {
+    fn in_use(&self) -> Use {
+        match (self.answering, self.receiving, self.is_signed_in) {
+            (0, 0, false) => Use::Idle,
+            (0, 0, true) => Use::SignedInIdle,
+            (0, _, false) => Use::Receiving,
+            _ => Use::Busy,
+        }
+    }
+}
+
+/// Every open connection.
+#[derive(Clone, Debug)]
+pub struct ConnectionTable {
+    limits: ConnectionLimits,
+    next: ConnectionId,
+    open: BTreeMap<ConnectionId, OpenConnection>,
+    per_block: BTreeMap<AddressBlock, usize>,
+}
+
+impl ConnectionTable {
+    /// A table without connections.
+    pub fn new(limits: ConnectionLimits) -> ConnectionTable {
+        ConnectionTable { limits, next: 0, open: BTreeMap::new(), per_block: BTreeMap::new() }
+    }
+
+    /// How many are open.
+    pub fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Decides about a newcomer and notes it. A connection that is to be closed is no longer in the table.
+    pub fn arrive(&mut self, newcomer: Newcomer, now: Duration) -> Admission {
+        let (block, counts_for_block) = match newcomer {
+            Newcomer::From(block) => (block, true),
+            Newcomer::Proxy(block) => (block, false),
+        };
+        let from_block = self.per_block.get(&block).copied().unwrap_or_default();
+        let closed = if counts_for_block && from_block >= self.limits.per_block {
+            match self.least_useful(Some(block)) {
+                None => return Admission::AddressFull,
+                found => found,
+            }
+        } else if self.open.len() >= self.limits.total {
+            match self.least_useful(None) {
+                None => return Admission::ServerFull,
+                found => found,
+            }
+        } else {
+            None
+        };
+        if let Some(closed) = closed {
+            self.leave(closed);
+        }
+        let opened = self.next;
+        self.next += 1;
+        let connection = OpenConnection {
+            block,
+            counts_for_block,
+            receiving: 0,
+            answering: 0,
+            is_signed_in: false,
+            quiet_since: now,
+        };
+        self.open.insert(opened, connection);
+        if counts_for_block {
+            *self.per_block.entry(block).or_default() += 1;
+        }
+        match closed {
+            Some(closed) => Admission::Replace { opened, closed },
+            None => Admission::Open(opened),
+        }
+    }
+
+    /// Takes the least useful connection out of the table, if one may be closed: for when the system has no more files.
+    pub fn make_room(&mut self) -> Option<ConnectionId> {
+        let found = self.least_useful(None)?;
+        self.leave(found);
+        Some(found)
+    }
+
+    /// Notes a step of a request. One of a connection that was closed meanwhile changes nothing.
+    pub fn step(&mut self, id: ConnectionId, step: Step, now: Duration) {
+        let Some(connection) = self.open.get_mut(&id) else { return };
+        match step {
+            Step::Began => connection.receiving += 1,
+            Step::Received => {
+                connection.receiving = connection.receiving.saturating_sub(1);
+                connection.answering += 1;
+            }
+            Step::Ended(Progress::Receiving) => {
+                connection.receiving = connection.receiving.saturating_sub(1);
+            }
+            Step::Ended(Progress::Answering) => {
+                connection.answering = connection.answering.saturating_sub(1);
+            }
+            Step::SignedIn => connection.is_signed_in = true,
+        }
+        connection.quiet_since = now;
+    }
+
+    /// Notes that a connection is closed.
+    pub fn leave(&mut self, id: ConnectionId) {
+        let Some(connection) = self.open.remove(&id) else { return };
+        if !connection.counts_for_block {
+            return;
+        }
+        if let Some(count) = self.per_block.get_mut(&connection.block) {
+            *count -= 1;
+            if *count == 0 {
+                self.per_block.remove(&connection.block);
+            }
+        }
+    }
+
+    /// The connection to close first, of all or of one block; none if all are busy.
+    fn least_useful(&self, of: Option<AddressBlock>) -> Option<ConnectionId> {
+        let count = |block: &AddressBlock| self.per_block.get(block).copied().unwrap_or_default();
+        self.open
+            .iter()
+            .filter(|(_, connection)| of.is_none_or(|block| connection.block == block))
+            .filter(|(_, connection)| connection.in_use() != Use::Busy)
+            .min_by_key(|(_, connection)| {
+                let held = std::cmp::Reverse(count(&connection.block));
+                (connection.in_use(), held, connection.quiet_since)
+            })
+            .map(|(id, _)| *id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(text: &str) -> Newcomer {
+        Newcomer::From(AddressBlock::of_text(text))
+    }
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn table(total: usize, per_block: usize) -> ConnectionTable {
+        ConnectionTable::new(ConnectionLimits { total, per_block })
+    }
+
+    fn opened(admission: Admission) -> ConnectionId {
+        match admission {
+            Admission::Open(id) | Admission::Replace { opened: id, .. } => id,
+            refused => panic!("{refused:?}"),
+        }
+    }
+
+    #[test]
+    fn limits_leave_files_for_everything_else() {
+        let limits = |files| ConnectionLimits::for_open_files(files);
+        assert_eq!(limits(1024), ConnectionLimits { total: 768, per_block: 192 });
+        assert_eq!(limits(256).total, 128);
+        assert_eq!(limits(0).total, 16);
+        assert_eq!(limits(u64::MAX), ConnectionLimits { total: 8192, per_block: 2048 });
+    }
+
+    #[test]
+    fn a_newcomer_takes_the_place_of_the_oldest_idle_one_of_whoever_holds_most() {
+        let mut table = table(4, 4);
+        let lone = opened(table.arrive(from("192.0.2.1"), at(0)));
+        let many: Vec<ConnectionId> =
+            (1..4).map(|second| opened(table.arrive(from("192.0.2.2"), at(second)))).collect();
+        let Admission::Replace { opened, closed } = table.arrive(from("192.0.2.3"), at(5)) else {
+            panic!("there are idle ones")
+        };
+        assert_eq!(closed, many[0]);
+        assert_eq!(table.open(), 4);
+        assert!(table.open.contains_key(&lone) && table.open.contains_key(&opened));
+    }
+
+    #[test]
+    fn what_is_answered_or_signed_in_and_sending_is_never_closed() {
+        let mut table = table(3, 3);
+        let ids: Vec<ConnectionId> =
+            (0..3).map(|second| opened(table.arrive(from("192.0.2.2"), at(second)))).collect();
+        for id in &ids {
+            table.step(*id, Step::Began, at(4));
+        }
+        table.step(ids[0], Step::Received, at(4));
+        table.step(ids[1], Step::SignedIn, at(4));
+        let replaced = table.arrive(from("192.0.2.3"), at(5));
+        assert!(matches!(replaced, Admission::Replace { closed, .. } if closed == ids[2]), "{replaced:?}");
+        let newcomer = opened(replaced);
+        table.step(newcomer, Step::Began, at(6));
+        table.step(newcomer, Step::Received, at(6));
+        assert_eq!(table.arrive(from("192.0.2.4"), at(7)), Admission::ServerFull);
+        table.step(ids[1], Step::Ended(Progress::Receiving), at(8));
+        let replaced = table.arrive(from("192.0.2.4"), at(9));
+        assert!(matches!(replaced, Admission::Replace { closed, .. } if closed == ids[1]), "{replaced:?}");
+        assert_eq!(table.make_room(), Some(opened(replaced)));
+        assert_eq!(table.make_room(), None);
+    }
+
+    #[test]
+    fn one_address_replaces_only_its_own_and_is_refused_when_all_of_them_are_busy() {
+        let mut table = table(10, 2);
+        let other = opened(table.arrive(from("192.0.2.1"), at(0)));
+        let first = opened(table.arrive(from("2001:db8::1"), at(1)));
+        let second = opened(table.arrive(from("2001:db8::2"), at(2)));
+        let replaced = table.arrive(from("2001:db8::3"), at(3));
+        assert!(matches!(replaced, Admission::Replace { closed, .. } if closed == first), "{replaced:?}");
+        for id in [second, opened(replaced)] {
+            table.step(id, Step::Began, at(4));
+            table.step(id, Step::Received, at(4));
+        }
+        assert_eq!(table.arrive(from("2001:db8::4"), at(5)), Admission::AddressFull);
+        assert!(table.open.contains_key(&other));
+        let proxy = Newcomer::Proxy(AddressBlock::of_text("2001:db8::9"));
+        assert!(matches!(table.arrive(proxy, at(6)), Admission::Open(_)), "many people are behind a proxy");
+    }
+
+    #[test]
+    fn connections_that_leave_leave_nothing_behind() {
+        let mut table = table(10, 2);
+        let ids: Vec<ConnectionId> =
+            ["192.0.2.1", "192.0.2.2"].map(|text| opened(table.arrive(from(text), at(0)))).into();
+        for id in ids {
+            table.leave(id);
+            table.leave(id);
+            table.step(id, Step::Began, at(1));
+        }
+        assert_eq!((table.open(), table.per_block.len()), (0, 0));
+    }
+}
