@@ -8,15 +8,18 @@ use std::time::{Duration, Instant};
 /// Subjects that are remembered at once. One more is remembered instead of the one that waits least.
 const MOST_SUBJECTS: usize = 10_000;
 
-/// What webhooks may cost.
+/// What strangers may cost.
 #[derive(Debug)]
 pub(crate) struct Allowances {
-    /// Wrong ones, for each address they come from.
-    pub(super) refused: Allowance,
-    /// Right ones, for each repository. Pushes come in bursts, and all of one burst is one look.
-    pub(super) received: Allowance,
+    /// Webhooks that are signed wrongly, for each address block they come from.
+    pub(crate) refused: Allowance,
+    /// Webhooks that are signed rightly, for each repository. Pushes come in bursts, and all of one burst is one look.
+    pub(crate) received: Allowance,
     /// Wrong ones that people are told of, for each repository: nobody fills the database with them.
-    pub(super) told: Allowance,
+    pub(crate) told: Allowance,
+    /// Tokens and sessions that are not valid, for each address block they come from. A page whose session ended asks
+    /// several times at once.
+    pub(crate) invalid_tokens: Allowance,
 }
 
 impl Default for Allowances {
@@ -25,13 +28,15 @@ impl Default for Allowances {
             refused: Allowance::new(30, Duration::from_secs(3)),
             received: Allowance::new(60, Duration::from_secs(1)),
             told: Allowance::new(1, Duration::from_secs(10 * 60)),
+            // Nobody guesses 256 bits; this is about what looking them up costs.
+            invalid_tokens: Allowance::new(3000, Duration::from_millis(100)),
         }
     }
 }
 
 /// An allowance that fills up again.
 #[derive(Debug)]
-pub(super) struct Allowance {
+pub(crate) struct Allowance {
     burst: Duration,
     each: Duration,
     /// When each subject's is full again. Those whose moment has passed need not be remembered.
@@ -44,7 +49,7 @@ impl Allowance {
     }
 
     /// Takes one, or tells how long to wait for it.
-    pub(super) fn take(&self, subject: &str, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn take(&self, subject: &str, now: Instant) -> Result<(), Duration> {
         // Moments are sound whatever the thread that held them last did.
         let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         let next = full_at.get(subject).copied().unwrap_or(now).max(now) + self.each;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use windlass_core::address_guard::{AddressRules, AllowedAddress, PrivateAddresses};
+use windlass_core::inbound::forwarded::TrustedProxies;
 use windlass_core::plan::DEFAULT_CAP;
 use windlass_notify::Plain;
 use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
@@ -12,6 +13,7 @@ use windlass_source::{Insecure, Limits};
 use windlass_store::Address;
 
 use crate::checkpoint::CheckpointSettings;
+use crate::connections::{Timeouts, TlsFiles};
 use crate::forge::Gitea;
 use crate::keys::KeySource;
 use crate::oidc::OidcSettings;
@@ -27,6 +29,14 @@ pub struct Config {
     pub secret_key: KeySource,
     /// Where to listen.
     pub listen: SocketAddr,
+    /// The certificate and key with which it speaks TLS itself, if it does.
+    pub tls: Option<TlsFiles>,
+    /// The proxies whose word counts about where requests come from.
+    pub trusted_proxies: TrustedProxies,
+    /// How many connections may be open; if not given, as many as the limit of open files allows.
+    pub max_connections: Option<usize>,
+    /// How long clients may take.
+    pub timeouts: Timeouts,
     /// Where browsers reach it, if not where it listens: `https://windlass.example.com`.
     pub public_url: Option<String>,
     /// Other names by which MCP clients may reach it, beside those that are known: see `mcp::place`.
@@ -74,6 +84,8 @@ pub struct Rhythm {
     pub notifications: Duration,
     /// Whether something expired, and what can be forgotten.
     pub housekeeping: Duration,
+    /// Whether the TLS certificate was replaced.
+    pub certificates: Duration,
     /// How long a person has to decide about a proposal.
     pub proposal_lifetime: Duration,
 }
@@ -86,12 +98,23 @@ impl Default for Rhythm {
             drift: Duration::from_secs(60),
             notifications: Duration::from_secs(2),
             housekeeping: Duration::from_secs(60),
+            certificates: Duration::from_secs(5),
             proposal_lifetime: Duration::from_secs(72 * 3600),
         }
     }
 }
 
 impl Config {
+    /// How the server itself is spoken to.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Where browsers and forges reach a server that listens at an address.
+    pub fn origin_at(&self, address: SocketAddr) -> String {
+        self.public_url.clone().unwrap_or_else(|| format!("{}://{address}", self.scheme()))
+    }
+
     /// A server with its data in this directory and everything else as it is by default.
     pub fn in_directory(data_dir: impl Into<PathBuf>) -> Config {
         let data_dir = data_dir.into();
@@ -100,6 +123,10 @@ impl Config {
             data_dir,
             secret_key: KeySource::DataDirectory,
             listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
+            tls: None,
+            trusted_proxies: TrustedProxies::default(),
+            max_connections: None,
+            timeouts: Timeouts::default(),
             public_url: None,
             mcp_hosts: Vec::new(),
             insecure_git: Insecure::Refused,

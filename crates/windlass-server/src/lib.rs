@@ -3,11 +3,13 @@
 //! Loops are load → decide → save: they read rows, call a core function, and write in one transaction. They take no
 //! input but rows; a timer or a nudge wakes them, and running one twice changes nothing. Requests write rows and nudge.
 
+mod allowance;
 mod apply;
 mod auth;
 mod checkpoint;
 mod clock;
 mod config;
+mod connections;
 mod crash;
 mod credential_binding;
 mod decide;
@@ -44,9 +46,12 @@ pub use checkpoint::{
     first_fault,
 };
 pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
+pub use connections::{Timeouts, TlsError, TlsFiles};
 pub use crash::{CRASH_POINTS, NOTIFY_CRASH_POINTS, REQUEST_CRASH_POINTS};
 pub use forge::{Gitea, GiteaError};
+pub use ipnet::IpNet as TrustedNetwork;
 pub use keys::{KeyError, KeySource, RotatedKey, check_key, fingerprint_of, reset_key, rotate_key};
+pub use windlass_core::inbound::forwarded::{TrustedProxies, read_network};
 pub use windlass_notify::Plain;
 pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
 pub use windlass_source::Insecure;

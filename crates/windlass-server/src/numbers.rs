@@ -65,7 +65,11 @@ numbers! {
     BUILD Gauge "windlass_build_info" ["version"], "always 1; tells the version that runs";
     REQUESTS Counter "windlass_http_requests_total" ["method", "route", "status"], "requests that were answered";
     REQUEST_SECONDS QuickHistogram "windlass_http_request_seconds" ["route"], "how long requests took; those that wait on purpose included";
-    SIGN_INS Counter "windlass_sign_ins_total" ["by", "outcome"], "sign-ins by `password` or `sso`: `done` or `refused`";
+    SIGN_INS Counter "windlass_sign_ins_total" ["by", "outcome"], "sign-ins by `password` or `sso`: `done`, `refused`, or `throttled` because of failures before";
+    CONNECTIONS Gauge "windlass_connections_open" [], "connections that are open";
+    CONNECTIONS_ENDED Counter "windlass_connections_closed_total" ["reason"], "connections by how they ended: `ended` by themselves, `late` because the client took too long, `replaced` by a newer one when there were too many, or `refused`";
+    EVENT_STREAMS Gauge "windlass_event_streams_open" [], "streams of events that are open";
+    TLS_RELOADS Counter "windlass_tls_reloads_total" ["outcome"], "replaced TLS certificates: `done`, or `failed` because the new one cannot be used and the old one stays";
     SYNC_RUNS Counter "windlass_sync_runs_total" ["status"], "sync runs that ended, by how";
     SYNC_SECONDS SlowHistogram "windlass_sync_run_seconds" ["status"], "how long sync runs took, without waiting for their turn";
     SYNC_QUEUE Gauge "windlass_sync_queue" [], "sync runs that wait or are under way, of all servers on this database";
@@ -105,6 +109,13 @@ pub(crate) fn gather() -> Option<PrometheusHandle> {
     }
     metrics::gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     // What has not happened yet is nought, not unknown: rates need a beginning.
+    for reason in [ConnectionEnd::Late, ConnectionEnd::Replaced, ConnectionEnd::Refused] {
+        metrics::counter!(CONNECTIONS_ENDED, "reason" => reason.word()).increment(0);
+    }
+    for outcome in [Outcome::Done, Outcome::Failed] {
+        metrics::counter!(TLS_RELOADS, "outcome" => outcome.word()).increment(0);
+    }
+    event_streams(0);
     for name in [FETCH_BYTES, APPLIED, FAILED] {
         metrics::counter!(name).increment(0);
     }
@@ -135,6 +146,7 @@ pub(crate) fn notification(state: &'static str) {
 pub(crate) enum Outcome {
     Done,
     Refused,
+    Throttled,
     Failed,
 }
 
@@ -148,9 +160,50 @@ impl Outcome {
         match self {
             Outcome::Done => "done",
             Outcome::Refused => "refused",
+            Outcome::Throttled => "throttled",
             Outcome::Failed => "failed",
         }
     }
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionEnd {
+    /// By itself.
+    Ended,
+    /// The client took too long.
+    Late,
+    /// It was closed for a newer one.
+    Replaced,
+    /// It was not served at all.
+    Refused,
+}
+
+impl ConnectionEnd {
+    fn word(self) -> &'static str {
+        match self {
+            ConnectionEnd::Ended => "ended",
+            ConnectionEnd::Late => "late",
+            ConnectionEnd::Replaced => "replaced",
+            ConnectionEnd::Refused => "refused",
+        }
+    }
+}
+
+pub(crate) fn connections(open: usize) {
+    metrics::gauge!(CONNECTIONS).set(precise(open));
+}
+
+pub(crate) fn connection_ended(how: ConnectionEnd) {
+    metrics::counter!(CONNECTIONS_ENDED, "reason" => how.word()).increment(1);
+}
+
+pub(crate) fn event_streams(open: usize) {
+    metrics::gauge!(EVENT_STREAMS).set(precise(open));
+}
+
+pub(crate) fn tls_reload(outcome: Outcome) {
+    metrics::counter!(TLS_RELOADS, "outcome" => outcome.word()).increment(1);
 }
 
 pub(crate) fn sign_in(by: &'static str, outcome: Outcome) {

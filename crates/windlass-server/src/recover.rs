@@ -5,7 +5,7 @@ use windlass_api::permission::Role;
 use windlass_core::time::Timestamp;
 use windlass_store::{Account, AccountWriting, Actor, Store, StoreError, User, new_id};
 
-use crate::auth::{Subject, hash_password, one_time_password};
+use crate::auth::{forget_failures, hash_password, one_time_password};
 use crate::clock::now;
 use crate::start::FirstLogin;
 use crate::tell;
@@ -78,7 +78,7 @@ pub async fn recover_admin(store: &Store, wanted: &Recovery) -> Result<FirstLogi
     writing.user_set_password(&user.id, &hash, true).await?;
     writing.user_set_disabled(&user.id, None).await?;
     writing.user_make_root(&user.id).await?;
-    writing.throttle_clear(Subject::person(&user.email).name()).await?;
+    forget_failures(&mut writing, &user.email).await?;
     let tokens_ended = match wanted.tokens {
         TokenFate::End => writing.tokens_revoke_all(&user.id, now).await?,
         TokenFate::Keep => 0,

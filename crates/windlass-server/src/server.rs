@@ -7,17 +7,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use windlass_core::inbound::connections::ConnectionLimits;
 use windlass_core::time::Timestamp;
 use windlass_notify::Sender;
 use windlass_outbound::Guard;
 use windlass_store::{AccountWriting, Store, StoreError};
 
+use crate::allowance::Allowances;
+use crate::auth::PasswordTurns;
 use crate::checkpoint::SignedHeads;
 use crate::config::Config;
+use crate::connections::{Connections, limits_of_process};
+use crate::http::StreamPlaces;
 use crate::keys::Keyring;
 use crate::numbers;
 use crate::oidc::Oidc;
-use crate::webhook::Allowances;
 use crate::{once, preview, sync};
 
 /// How long a loop waits after the database failed, before it tries again.
@@ -48,6 +52,9 @@ struct Inner {
     keys: Keyring,
     signed_heads: SignedHeads,
     allowances: Allowances,
+    password_turns: PasswordTurns,
+    connections: Arc<Connections>,
+    stream_places: StreamPlaces,
     sender: Sender,
     oidc: Option<Oidc>,
     guard: Guard,
@@ -96,6 +103,8 @@ impl Server {
         let Parts { store, keys, signed_heads, sender, oidc } = parts;
         let guard = Guard::new(config.address_rules());
         let forge_guard = Guard::new(config.forge_address_rules());
+        let limits = config.max_connections.map_or_else(limits_of_process, ConnectionLimits::of_total);
+        let timeouts = config.timeouts;
         let inner = Inner {
             guard,
             forge_guard,
@@ -113,6 +122,9 @@ impl Server {
             keys,
             signed_heads,
             allowances: Allowances::default(),
+            password_turns: PasswordTurns::default(),
+            connections: Arc::new(Connections::new(limits, timeouts)),
+            stream_places: StreamPlaces::new(limits.total / 2),
             sender,
             oidc,
         };
@@ -167,9 +179,24 @@ impl Server {
         &self.inner.signed_heads
     }
 
-    /// What webhooks may cost.
+    /// What strangers may cost.
     pub(crate) fn allowances(&self) -> &Allowances {
         &self.inner.allowances
+    }
+
+    /// Every open connection.
+    pub(crate) fn connections(&self) -> &Arc<Connections> {
+        &self.inner.connections
+    }
+
+    /// Room for streams of events.
+    pub(crate) fn stream_places(&self) -> &StreamPlaces {
+        &self.inner.stream_places
+    }
+
+    /// Turns to have a password verified.
+    pub(crate) fn password_turns(&self) -> &PasswordTurns {
+        &self.inner.password_turns
     }
 
     /// The provider through which people sign in.

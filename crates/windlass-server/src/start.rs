@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -15,6 +16,7 @@ use crate::auth::{hash_password, one_time_password};
 use crate::checkpoint::SignedHeads;
 use crate::clock::now;
 use crate::config::Config;
+use crate::connections::{TlsError, TlsKeys, listen, reload_loop};
 use crate::keys::{KeyError, take_keys};
 use crate::oidc::{Granted, Oidc, OidcSettingsError};
 use crate::server::{Parts, Server};
@@ -57,6 +59,9 @@ pub enum StartError {
     /// Single sign-on cannot be used as configured.
     #[error(transparent)]
     Oidc(#[from] OidcSettingsError),
+    /// TLS cannot be used as configured.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// No password could be made.
     #[error("cannot make a password for the first administrator")]
     Password,
@@ -79,7 +84,7 @@ pub struct Running {
     address: SocketAddr,
     first_login: Option<FirstLogin>,
     loops: JoinSet<()>,
-    http: tokio::task::JoinHandle<std::io::Result<()>>,
+    http: tokio::task::JoinHandle<()>,
     _lock: Option<File>,
 }
 
@@ -88,6 +93,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let directory = config.data_dir.clone();
     let unusable = |source| StartError::DataDirectory { path: directory.clone(), source };
     make_private(&config.data_dir).map_err(unusable)?;
+    let tls = config.tls.clone().map(TlsKeys::load).transpose()?.map(Arc::new);
     let is_embedded = matches!(config.database, windlass_store::Address::Sqlite(_));
     let lock = if is_embedded { Some(lock(&config.data_dir)?) } else { None };
     let store = Store::open(&config.database).await?;
@@ -109,16 +115,13 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let guard = windlass_outbound::Guard::new(config.address_rules());
     let sender = windlass_notify::Sender::new(config.insecure_notifications, &guard)?;
     let server = Server::new(config, Parts { store, keys, signed_heads, sender, oidc });
-    let loops = loops::start(&server);
-    let mut stopping = server.watch_stopping();
-    let service = http::router(&server).into_make_service_with_connect_info::<SocketAddr>();
-    let http = tokio::spawn(
-        axum::serve(listener, service)
-            .with_graceful_shutdown(async move {
-                let _ = stopping.wait_for(|stopping| *stopping).await;
-            })
-            .into_future(),
-    );
+    let mut loops = loops::start(&server);
+    if let Some(keys) = &tls {
+        let every = server.config().rhythm.certificates;
+        loops.spawn(reload_loop(Arc::clone(keys), every, server.watch_stopping()));
+    }
+    let router = http::router(&server);
+    let http = tokio::spawn(listen(listener, server.clone(), router, tls));
     Ok(Running { server, address, first_login, loops, http, _lock: lock })
 }
 
@@ -162,7 +165,7 @@ async fn single_sign_on(
     let Some(settings) = &config.oidc else { return Ok(None) };
     let origin = match &config.public_url {
         Some(origin) => origin.clone(),
-        None if address.ip().is_loopback() => format!("http://{address}"),
+        None if address.ip().is_loopback() => config.origin_at(address),
         None => return Err(OidcSettingsError::PublicUrl.into()),
     };
     let mut reading = store.read().await?;
@@ -223,6 +226,11 @@ impl Running {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// How it is reached there: `http://…` or `https://…`.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", self.server.config().scheme(), self.address)
     }
 
     /// The login to print, at the first start.

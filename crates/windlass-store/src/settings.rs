@@ -1,4 +1,4 @@
-//! Small things the installation remembers: settings, answers to repeated requests, failed logins.
+//! Small things the installation remembers: settings, answers to repeated requests.
 
 use windlass_core::time::Timestamp;
 
@@ -28,15 +28,6 @@ pub struct Answer {
 /// The status of a request that has no answer yet: HTTP has none like it.
 const UNANSWERED: i64 = 0;
 
-/// Failed logins for one address or one name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Throttle {
-    /// How many, one after the other.
-    pub failures: i64,
-    /// The last one.
-    pub last_at: Timestamp,
-}
-
 impl Reading {
     /// A setting.
     pub async fn setting(&mut self, name: &str) -> Result<Option<String>, StoreError> {
@@ -53,15 +44,6 @@ impl Reading {
         let Some(row) = rows.first_mut() else { return Ok(None) };
         let (digest, answer) = (row.text()?, Answer { status: row.number()?, body: row.text()? });
         Ok(Some(KeyedRequest { digest, answer: Some(answer).filter(|answer| answer.status != UNANSWERED) }))
-    }
-
-    /// Failed logins of a subject.
-    pub async fn throttle(&mut self, subject: &str) -> Result<Option<Throttle>, StoreError> {
-        let sql = "SELECT failures, last_at FROM throttles WHERE subject = $1";
-        let mut rows = self.connection.rows(sql, values![subject]).await?;
-        rows.first_mut()
-            .map(|row| Ok(Throttle { failures: row.number()?, last_at: row.moment()? }))
-            .transpose()
     }
 }
 
@@ -122,24 +104,5 @@ impl Writing {
     /// Forgets answers older than a moment.
     pub async fn answers_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
         self.connection.execute("DELETE FROM answers WHERE at < $1", values![before]).await
-    }
-
-    /// Counts a failed login.
-    pub async fn throttle_count(&mut self, subject: &str, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "INSERT INTO throttles (subject, failures, first_at, last_at) VALUES ($1, 1, $2, $2) \
-                   ON CONFLICT (subject) DO UPDATE SET failures = throttles.failures + 1, last_at = excluded.last_at";
-        self.connection.execute(sql, values![subject, now]).await?;
-        Ok(())
-    }
-
-    /// Forgets the failed logins of a subject.
-    pub async fn throttle_clear(&mut self, subject: &str) -> Result<(), StoreError> {
-        self.connection.execute("DELETE FROM throttles WHERE subject = $1", values![subject]).await?;
-        Ok(())
-    }
-
-    /// Forgets failed logins whose last is older than a moment.
-    pub async fn throttles_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        self.connection.execute("DELETE FROM throttles WHERE last_at < $1", values![before]).await
     }
 }

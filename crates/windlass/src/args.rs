@@ -5,6 +5,7 @@ pub(crate) mod addresses;
 pub(crate) mod forge;
 pub(crate) mod gitops;
 pub(crate) mod keys;
+pub(crate) mod listen;
 pub(crate) mod notify;
 pub(crate) mod oidc;
 pub(crate) mod operate;

@@ -2,12 +2,13 @@
 //! that was taken away, a token that was revoked or a session that was ended counts at once.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use windlass_api::permission::{Permission, Role};
 use windlass_core::access::RoleSource;
+use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, Member, Origin, Reading, StoreError};
@@ -64,6 +65,8 @@ pub(crate) enum AuthError {
     Missing,
     /// There is one and it is not good.
     Invalid,
+    /// The same, and there were too many of them from the same place; wait so long. Good ones are let in all the same.
+    TooMany(Duration),
     /// The database could not tell.
     Store(StoreError),
 }
@@ -115,13 +118,24 @@ pub(crate) async fn identify(
         return Err(AuthError::Invalid);
     }
     let mut reading = server.store().read().await?;
-    let mut identity = match secret.starts_with(TOKEN_PREFIX) {
-        true => by_token(server, &mut reading, secret).await?,
-        false => by_session(server, &mut reading, secret).await?,
+    let found = match secret.starts_with(TOKEN_PREFIX) {
+        true => by_token(server, &mut reading, secret).await,
+        false => by_session(server, &mut reading, secret).await,
     };
+    let mut identity = found.map_err(|error| limit_guesses(server, error, &address))?;
     identity.address = address;
     identity.request_id = request_id;
     Ok(identity)
+}
+
+/// Asks those to wait who send many tokens that are not valid.
+fn limit_guesses(server: &Server, error: AuthError, address: &str) -> AuthError {
+    let AuthError::Invalid = error else { return error };
+    let block = AddressBlock::of_text(address).to_string();
+    match server.allowances().invalid_tokens.take(&block, Instant::now()) {
+        Ok(()) => AuthError::Invalid,
+        Err(wait) => AuthError::TooMany(wait),
+    }
 }
 
 async fn by_session(server: &Server, reading: &mut Reading, secret: &str) -> Result<Identity, AuthError> {

@@ -1,14 +1,17 @@
-//! Signing in, with patience that grows with every failure.
+//! Signing in with a password. How often one may try is decided in the core.
 
 use std::time::Duration;
 
 use serde_json::json;
+use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, AuditEntry, Outcome, Session, StoreError, User, new_id};
 
 use super::identity::sign_session;
 use super::password::verify_password;
+use super::throttle::{Counted, Trier, count_sign_in, foresee_sign_in};
+use super::turns::Busy;
 use crate::clock::now;
 use crate::numbers;
 use crate::oidc::Passwords;
@@ -18,36 +21,15 @@ use crate::tell;
 /// How long a session lasts, and what someone's groups give them.
 pub(super) const SESSION: Duration = Duration::from_secs(12 * 3600);
 
-/// Failures of one person that cost nothing: people mistype.
-const FREE_FOR_PERSON: i64 = 5;
-
-/// Failures of one address that cost nothing: many people can share one.
-const FREE_FOR_ADDRESS: i64 = 20;
-
-/// The longest wait between tries.
-const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
-
-/// Whose failures are counted.
-pub(crate) struct Subject {
-    name: String,
-    free: i64,
-}
-
-impl Subject {
-    /// A person, by e-mail address.
-    pub(crate) fn person(email: &str) -> Subject {
-        Subject { name: format!("email:{}", email.trim().to_lowercase()), free: FREE_FOR_PERSON }
-    }
-
-    /// A network address.
-    pub(crate) fn address(address: &str) -> Subject {
-        Subject { name: format!("address:{address}"), free: FREE_FOR_ADDRESS }
-    }
-
-    /// What the store counts it by.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
+/// Someone's wish to sign in.
+pub(crate) struct PasswordSignIn<'s> {
+    pub(crate) email: &'s str,
+    pub(crate) password: Redacted<String>,
+    /// The account they named, by id or name.
+    pub(crate) account: Option<&'s str>,
+    /// Their network address.
+    pub(crate) address: &'s str,
+    pub(crate) request_id: &'s str,
 }
 
 /// A session that began.
@@ -65,6 +47,8 @@ pub(crate) enum LoginError {
     RefusedHere,
     /// Too many failures; wait so long.
     Throttled(Duration),
+    /// Too many people sign in at this moment.
+    Busy,
     /// The database could not tell.
     Store(StoreError),
 }
@@ -75,19 +59,27 @@ impl From<StoreError> for LoginError {
     }
 }
 
+impl From<Busy> for LoginError {
+    fn from(_: Busy) -> LoginError {
+        LoginError::Busy
+    }
+}
+
 /// Signs someone in.
-pub(crate) async fn login(
-    server: &Server,
-    email: &str,
-    password: Redacted<String>,
-    account: Option<&str>,
-    address: &str,
-    request_id: &str,
-) -> Result<SignedIn, LoginError> {
-    let subjects = [Subject::person(email), Subject::address(address)];
-    count_attempt(server, &subjects).await?;
+pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<SignedIn, LoginError> {
+    let PasswordSignIn { email, password, account, address, request_id } = wish;
+    let block = AddressBlock::of_text(address);
     let mut reading = server.store().read().await?;
     let user = reading.user(email.trim()).await?.filter(|user| user.email == email.trim().to_lowercase());
+    let user_id = user.as_ref().map_or("", |user| user.id.as_str());
+    let trier = Trier { email, user_id, block };
+    let delay = foresee_sign_in(&mut reading, &trier).await.inspect_err(count_throttled)?;
+    // The same questions are asked whether there is such a person or not, so that the time tells nothing.
+    let memberships = reading.memberships(user_id).await?;
+    drop(reading);
+    tokio::time::sleep(delay).await;
+    let turn = server.password_turns().take(block).await?;
+    let counted = count_sign_in(server, &trier).await.inspect_err(count_throttled)?;
     let passwords = server.oidc().map(|oidc| oidc.settings().passwords).unwrap_or_default();
     let may_use_one = |user: &&User| {
         let is_theirs = passwords == Passwords::Everyone || user.is_root;
@@ -95,11 +87,6 @@ pub(crate) async fn login(
     };
     let hash = user.as_ref().filter(may_use_one).map(|user| user.password_hash.clone());
     let is_right = verify_password(password, hash).await;
-    let memberships = match &user {
-        Some(user) => reading.memberships(&user.id).await?,
-        None => Vec::new(),
-    };
-    drop(reading);
     let chosen = memberships
         .into_iter()
         .find(|(id, name, _)| account.is_none_or(|wanted| wanted == id || wanted == name));
@@ -110,15 +97,16 @@ pub(crate) async fn login(
         address: Some(address.to_owned()),
         request_id: Some(request_id.to_owned()),
     };
-    let (Some(user), Some((account_id, _, _)), true) = (user, chosen, is_right) else {
+    let (Some(user), Some((account_id, _, _)), true) = (&user, chosen, is_right) else {
         refuse(server, actor).await?;
         return Err(match passwords {
             Passwords::Everyone => LoginError::Refused,
             Passwords::RootOnly => LoginError::RefusedHere,
         });
     };
-    let proven = Proven { user: &user, account_id: &account_id, actor: &actor, by: "password" };
-    let signed_in = begin_session(server, &proven, &subjects).await?;
+    drop(turn);
+    let proven = Proven { user, account_id: &account_id, actor: &actor, by: "password" };
+    let signed_in = begin_session(server, &proven, &counted).await?;
     signed_in.ok_or(LoginError::Refused)
 }
 
@@ -131,11 +119,11 @@ pub(super) struct Proven<'p> {
     pub(super) by: &'static str,
 }
 
-/// Begins a session, and forgets the failures before it.
+/// Begins a session, undoes what was counted against it and remembers the place.
 pub(super) async fn begin_session(
     server: &Server,
     proven: &Proven<'_>,
-    subjects: &[Subject],
+    counted: &Counted,
 ) -> Result<Option<SignedIn>, StoreError> {
     let Proven { user, account_id, actor, by } = proven;
     let now = now();
@@ -148,9 +136,9 @@ pub(super) async fn begin_session(
         expires_at: now.after(SESSION),
     };
     let mut writing = server.store().write_account(account_id).await?;
-    for subject in subjects {
-        writing.throttle_clear(subject.name()).await?;
-    }
+    counted.undo(&mut writing).await?;
+    let block = AddressBlock::of_text(&session.address).to_string();
+    writing.sign_in_place_note(&user.id, &block, now).await?;
     writing.session_add(&session).await?;
     writing.audit(tell::entry(actor, "auth.login", ("user", &user.email), json!({"by": by}), now));
     server.commit(writing).await?;
@@ -159,30 +147,10 @@ pub(super) async fn begin_session(
     Ok(token.map(|token| SignedIn { token, expires_at: session.expires_at }))
 }
 
-/// Counts an attempt as a failure until it succeeds, so that many at once are not looked at before any is counted.
-pub(crate) async fn count_attempt(server: &Server, subjects: &[Subject]) -> Result<(), LoginError> {
-    let now = now();
-    let mut writing = server.store().write().await?;
-    for subject in subjects {
-        let Some(throttle) = writing.throttle(&subject.name).await? else { continue };
-        let wait = wait_after(throttle.failures - subject.free);
-        let waited = now.since(throttle.last_at);
-        if waited < wait {
-            return Err(LoginError::Throttled(wait - waited));
-        }
+fn count_throttled(error: &LoginError) {
+    if let LoginError::Throttled(_) = error {
+        numbers::sign_in("password", numbers::Outcome::Throttled);
     }
-    for subject in subjects {
-        writing.throttle_count(&subject.name, now).await?;
-    }
-    Ok(writing.commit().await?)
-}
-
-/// How long to wait after so many failures beyond those that are free: twice as long each time.
-fn wait_after(over: i64) -> Duration {
-    if over < 0 {
-        return Duration::ZERO;
-    }
-    Duration::from_secs(1_u64 << over.min(20)).min(LONGEST_WAIT)
 }
 
 async fn refuse(server: &Server, actor: Actor) -> Result<(), StoreError> {
@@ -194,18 +162,4 @@ async fn refuse(server: &Server, actor: Actor) -> Result<(), StoreError> {
         ..tell::entry(&actor, "auth.login", ("user", &target), json!({}), now())
     });
     server.commit(writing).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patience_is_asked_for_only_after_some_failures_and_never_for_ever() {
-        assert_eq!(wait_after(-FREE_FOR_PERSON), Duration::ZERO);
-        assert_eq!(wait_after(-1), Duration::ZERO);
-        assert_eq!(wait_after(0), Duration::from_secs(1));
-        assert_eq!(wait_after(3), Duration::from_secs(8));
-        assert_eq!(wait_after(i64::MAX), LONGEST_WAIT);
-    }
 }

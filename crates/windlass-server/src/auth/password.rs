@@ -5,6 +5,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use tokio::sync::Semaphore;
 use windlass_core::redacted::Redacted;
 
 /// Shorter ones can be guessed.
@@ -17,8 +18,14 @@ const MAX_LENGTH: usize = 1024;
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
+/// Passwords that are hashed or verified at once: each takes 19 MiB and a core.
+const AT_ONCE: usize = 4;
+
+static ROOM: Semaphore = Semaphore::const_new(AT_ONCE);
+
 /// Hashes a password.
 pub(crate) async fn hash_password(password: Redacted<String>) -> Option<Redacted<String>> {
+    let _room = ROOM.acquire().await.ok()?;
     let hash = tokio::task::spawn_blocking(move || {
         Argon2::default().hash_password(password.expose().as_bytes()).ok().map(|hash| hash.to_string())
     });
@@ -27,6 +34,7 @@ pub(crate) async fn hash_password(password: Redacted<String>) -> Option<Redacted
 
 /// Whether a password is the one that was hashed. Takes as long when there is no hash.
 pub(crate) async fn verify_password(password: Redacted<String>, hash: Option<Redacted<String>>) -> bool {
+    let Ok(_room) = ROOM.acquire().await else { return false };
     let verified = tokio::task::spawn_blocking(move || {
         let is_known = hash.is_some();
         let text = hash.map_or_else(|| NOBODY.to_owned(), |hash| hash.expose().clone());

@@ -10,7 +10,8 @@ use windlass_api::permission::Role;
 use windlass_core::redacted::Redacted;
 use windlass_store::{Actor, AuditEntry, Membership, Origin, Outcome, StoreError, User, new_id};
 
-use super::login::{Proven, SignedIn, Subject, begin_session};
+use super::login::{Proven, SignedIn, begin_session};
+use super::throttle::Counted;
 use crate::clock::now;
 use crate::http::users::check_email;
 use crate::numbers;
@@ -71,6 +72,7 @@ pub(crate) async fn sign_in_stranger(
     oidc: &Oidc,
     stranger: &Stranger,
     entry: &Entry<'_>,
+    counted: &Counted,
 ) -> Result<SignedIn, SsoError> {
     let given = given_by(oidc.grants(), stranger);
     let user = person_of(server, oidc, stranger, entry, &given).await?;
@@ -88,9 +90,8 @@ pub(crate) async fn sign_in_stranger(
         return Err(SsoError::NoRole);
     };
     let actor = entry.actor(&user.email, Some(&user.id));
-    let subjects = [Subject::address(entry.address)];
     let proven = Proven { user: &user, account_id: &account_id, actor: &actor, by: "sso" };
-    let signed_in = begin_session(server, &proven, &subjects).await?;
+    let signed_in = begin_session(server, &proven, counted).await?;
     signed_in.ok_or(SsoError::NoRole)
 }
 

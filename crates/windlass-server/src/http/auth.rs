@@ -4,14 +4,17 @@ use axum::Extension;
 use axum::extract::State;
 use serde_json::json;
 use windlass_api::types::{LoginBody, Me, PasswordBody, Session};
+use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_store::StoreError;
 
 use super::error::HttpError;
-use super::guard::{From, RequestId};
+use super::guard::RequestId;
+use super::origin::Origin;
 use super::request::{Answer, Body, done, ok};
 use crate::auth::{
-    self, Identity, Subject, check_strength, count_attempt, hash_password, identify, verify_password,
+    self, Identity, LoginError, PasswordSignIn, check_strength, count_session_attempt, hash_password,
+    identify, verify_password,
 };
 use crate::clock::now;
 use crate::server::Server;
@@ -20,12 +23,17 @@ use crate::tell;
 pub(super) async fn login(
     State(server): State<Server>,
     Extension(RequestId(request_id)): Extension<RequestId>,
-    Extension(From(address)): Extension<From>,
+    Extension(Origin { address, .. }): Extension<Origin>,
     Body(body): Body<LoginBody>,
 ) -> Answer {
-    let password = Redacted::new(body.password);
-    let signed_in =
-        auth::login(&server, &body.email, password, body.account.as_deref(), &address, &request_id).await?;
+    let wish = PasswordSignIn {
+        email: &body.email,
+        password: Redacted::new(body.password),
+        account: body.account.as_deref(),
+        address: &address,
+        request_id: &request_id,
+    };
+    let signed_in = auth::login(&server, wish).await?;
     let header = format!("Bearer {}", signed_in.token.expose());
     let identity = identify(&server, Some(&header), address, request_id).await?;
     let me = me_of(&server, &identity).await?;
@@ -94,8 +102,9 @@ pub(crate) async fn change_password(
         return Err(HttpError::unprocessable("sso", message, "change it where you sign in"));
     }
     // Whoever holds a session must not find out the password by trying.
-    let subject = Subject::person(&who.email);
-    count_attempt(server, std::slice::from_ref(&subject)).await?;
+    let counted = count_session_attempt(server, who.session_id.as_deref().unwrap_or(&who.user_id)).await?;
+    let turn = server.password_turns().take(AddressBlock::of_text(&who.address)).await;
+    let turn = turn.map_err(LoginError::from)?;
     let current = Redacted::new(body.current_password);
     if !verify_password(current, Some(user.password_hash)).await {
         return Err(HttpError::unprocessable("wrong-password", "the current password is wrong", ""));
@@ -105,8 +114,9 @@ pub(crate) async fn change_password(
     })?;
     let hash = hash_password(Redacted::new(body.new_password)).await;
     let hash = hash.ok_or_else(|| HttpError::unprocessable("password", "the password cannot be used", ""))?;
+    drop(turn);
     let mut writing = server.store().write_account(&who.account_id).await?;
-    writing.throttle_clear(subject.name()).await?;
+    counted.undo(&mut writing).await?;
     writing.user_set_password(&who.user_id, &hash, false).await?;
     writing.audit(tell::entry(&who.actor(), "auth.password", ("user", &who.email), json!({}), now()));
     server.commit(writing).await?;

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use futures_util::StreamExt as _;
 
 use super::error::HttpError;
+use crate::connections::BodyTooSlow;
 
 /// The largest body: a fleet.yaml is not sent here, a policy or a resource is small.
 const MAX_BODY: usize = 1024 * 1024;
@@ -23,8 +24,7 @@ pub(super) async fn read_up_to(body: Body, limit: usize) -> Result<Bytes, HttpEr
     let mut stream = body.into_data_stream();
     let (mut kept, mut length) = (Vec::new(), 0);
     while let Some(chunk) = stream.next().await {
-        let chunk =
-            chunk.map_err(|_| HttpError::bad_request("the body could not be read", "send it again"))?;
+        let chunk = chunk.map_err(|error| unreadable(&error))?;
         length += chunk.len();
         if length > limit + READ_ON {
             break;
@@ -41,4 +41,17 @@ pub(super) async fn read_up_to(body: Body, limit: usize) -> Result<Bytes, HttpEr
         }
         false => Ok(kept.into()),
     }
+}
+
+/// Why a body did not come to its end.
+fn unreadable(error: &axum::Error) -> HttpError {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<BodyTooSlow>() {
+            let (message, help) = ("the body came too slowly", "send it again over a faster connection");
+            return HttpError::new(StatusCode::REQUEST_TIMEOUT, "body-too-slow", message, help);
+        }
+        cause = error.source();
+    }
+    HttpError::bad_request("the body could not be read", "send it again")
 }

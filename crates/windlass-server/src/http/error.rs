@@ -238,6 +238,11 @@ impl From<AuthError> for HttpError {
         match error {
             AuthError::Missing => unauthorized("this needs a token"),
             AuthError::Invalid => unauthorized("the token is not valid, has expired or was revoked"),
+            AuthError::TooMany(wait) => HttpError::too_many(
+                "too many tokens that are not valid",
+                wait,
+                "check the token, or sign in again",
+            ),
             AuthError::Store(error) => error.into(),
         }
     }
@@ -256,9 +261,12 @@ impl From<LoginError> for HttpError {
                     "sign in through single sign-on: passwords are for administrators of the installation";
                 HttpError::new(StatusCode::UNAUTHORIZED, "login-refused", message, help)
             }
-            LoginError::Throttled(wait) => {
-                HttpError::too_many("too many failed sign-ins", wait, "an admin can reset the password")
-            }
+            LoginError::Throttled(wait) => HttpError::too_many(
+                "too many failed sign-ins",
+                wait,
+                "wait, then try again; an admin can reset the password",
+            ),
+            LoginError::Busy => HttpError::busy("too many people sign in at this moment"),
             LoginError::Store(error) => error.into(),
         }
     }

@@ -19,6 +19,7 @@ use super::audit::PageQueryText;
 use super::error::HttpError;
 use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, header_text, ok};
+use super::stream_places::StreamPlace;
 use crate::auth::{Identity, identify};
 use crate::server::Server;
 
@@ -140,6 +141,7 @@ fn read_severity(text: &str) -> Result<Severity, HttpError> {
 
 /// A listener and how far they have heard.
 struct Listener {
+    _place: StreamPlace,
     server: Server,
     who: Identity,
     authorization: Option<String>,
@@ -184,6 +186,7 @@ pub(crate) async fn follow(
     authorization: Option<String>,
     following: Following,
 ) -> Answer {
+    let place = server.stream_places().take(&who.user_id)?;
     let mut reading = server.store().read().await?;
     let after = match following.after {
         Some(after) => after,
@@ -191,6 +194,7 @@ pub(crate) async fn follow(
     };
     drop(reading);
     let listener = Listener {
+        _place: place,
         authorization,
         filter: EventFilter { kind: following.kind, ..EventFilter::default() },
         after,

@@ -2,11 +2,10 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -17,9 +16,11 @@ use windlass_api::endpoint::{Access, Operation, endpoints};
 use windlass_store::{AuditEntry, Outcome, new_id};
 
 use super::error::{HttpError, Record, Told, worded};
+use super::origin;
 use super::request::header_text;
 use crate::auth::{Identity, identify};
 use crate::clock::now;
+use crate::connections::Exchange;
 use crate::numbers;
 use crate::server::Server;
 use crate::telemetry::{SPANS, continue_trace, rename};
@@ -51,12 +52,8 @@ const KNOWN_METHODS: [Method; 7] =
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub(crate) String);
 
-/// Where a request comes from.
-#[derive(Clone, Debug)]
-pub(crate) struct From(pub(crate) String);
-
 /// Gives a request its id, measures and logs it.
-pub(super) async fn surround(mut request: Request, next: Next) -> Response {
+pub(super) async fn surround(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let id = header_text(request.headers(), "x-request-id")
         .filter(|id| {
@@ -64,12 +61,10 @@ pub(super) async fn surround(mut request: Request, next: Next) -> Response {
                 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         })
         .map_or_else(new_id, str::to_owned);
-    let address = request
-        .extensions()
-        .get::<ConnectInfo<SocketAddr>>()
-        .map_or_else(|| "unknown".to_owned(), |info| info.0.ip().to_string());
+    let origin = origin::of(&server, &request);
+    let address = origin.address.clone();
     request.extensions_mut().insert(RequestId(id.clone()));
-    request.extensions_mut().insert(From(address.clone()));
+    request.extensions_mut().insert(origin);
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
     let span = span_of(&request, &id);
@@ -81,7 +76,7 @@ pub(super) async fn surround(mut request: Request, next: Next) -> Response {
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert("x-request-id", value);
     }
-    protect(&mut response);
+    protect(&mut response, server.config().tls.is_some());
     log(&method, &path, &route, response.status(), begun, &id, &address, &who);
     response
 }
@@ -120,9 +115,12 @@ pub(super) async fn word_errors(request: Request, next: Next) -> Response {
     worded(next.run(request).await, &id)
 }
 
-/// Nothing here is a page, a script or something to keep.
-fn protect(response: &mut Response) {
+/// Nothing here is a page, a script or something to keep; and what came over our own TLS shall always come that way.
+fn protect(response: &mut Response, is_tls: bool) {
     let headers = response.headers_mut();
+    if is_tls {
+        headers.insert("strict-transport-security", HeaderValue::from_static("max-age=31536000"));
+    }
     for (name, value) in [
         ("x-content-type-options", "nosniff"),
         ("cache-control", "no-store"),
@@ -198,7 +196,7 @@ pub(super) async fn authorize(State(server): State<Server>, mut request: Request
         }
         Ok(Some(identity)) => {
             who = identity.email.clone();
-            request.extensions_mut().insert(identity.clone());
+            carry_identity(&mut request, identity.clone());
             let response = next.run(request).await;
             let refused = refused_inside(&asked, &response);
             match note_refusal(&server, &identity, &asked, refused).await {
@@ -212,6 +210,14 @@ pub(super) async fn authorize(State(server): State<Server>, mut request: Request
     response.extensions_mut().insert(Route(route));
     response.extensions_mut().insert(Who(who));
     response
+}
+
+/// Hands on who is asking, and notes that the connection is someone's who is signed in.
+pub(crate) fn carry_identity(request: &mut Request, identity: Identity) {
+    if let Some(exchange) = request.extensions().get::<Arc<Exchange>>() {
+        exchange.signed_in();
+    }
+    request.extensions_mut().insert(identity);
 }
 
 /// Databases differ in what they make of NUL; no text that we keep has one.
@@ -232,7 +238,7 @@ impl Asked {
     pub(crate) fn of(request: &Request, request_id: &str) -> Asked {
         Asked {
             authorization: header_text(request.headers(), "authorization").map(str::to_owned),
-            address: request.extensions().get::<From>().map(|from| from.0.clone()).unwrap_or_default(),
+            address: origin::address_of(request),
             request_id: request_id.to_owned(),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),

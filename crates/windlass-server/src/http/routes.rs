@@ -40,11 +40,12 @@ pub(crate) fn router(server: &Server) -> Router {
         .layer(CatchPanicLayer::custom(guard::panicked))
         .layer(from_fn(guard::word_errors));
     // Tools call the very routes that everyone calls, with all that surrounds them.
-    let inside = api.clone().layer(from_fn(guard::surround)).with_state(server.clone());
+    let surround = from_fn_with_state(server.clone(), guard::surround);
+    let inside = api.clone().layer(surround.clone()).with_state(server.clone());
     api.merge(web::router(server))
         .merge(mcp::router(server, inside))
         .layer(CompressionLayer::new())
-        .layer(from_fn(guard::surround))
+        .layer(surround)
         .with_state(server.clone())
 }
 

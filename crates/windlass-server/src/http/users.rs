@@ -13,7 +13,7 @@ use windlass_store::{AccountWriting, Member, Reading, User, new_id};
 use super::error::HttpError;
 use super::invitations;
 use super::request::{Answer, Body, created, done, ok};
-use crate::auth::{Identity, hash_password, one_time_password};
+use crate::auth::{Identity, forget_failures, hash_password, one_time_password};
 use crate::clock::now;
 use crate::server::Server;
 use crate::tell;
@@ -252,10 +252,10 @@ pub(crate) async fn alter(
     let mut tokens_ended = 0;
     if body.reset_password {
         writing.user_set_password(&user_id, &hash, true).await?;
-        writing.throttle_clear(&format!("email:{}", member.user.email)).await?;
         if !body.keep_tokens {
             tokens_ended = writing.tokens_revoke_all(&user_id, now).await?;
         }
+        forget_failures(&mut writing, &member.user.email).await?;
     }
     let detail = json!({"role": body.role, "disabled": body.disabled, "reset_password": body.reset_password,
         "tokens_ended": tokens_ended});

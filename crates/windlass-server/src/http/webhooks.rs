@@ -10,11 +10,12 @@ use serde_json::json;
 use windlass_api::types::{
     WebhookAnswer, WebhookInfo, WebhookReceived, WebhookRefused, WebhookShown, WebhookStatus,
 };
+use windlass_core::inbound::forwarded::Scheme;
 use windlass_store::{Reading, Repository, Severity, Webhook};
 
 use super::body::read_whole;
 use super::error::HttpError;
-use super::guard::From as Address;
+use super::origin::{ClientScheme, Origin};
 use super::repositories::find;
 use super::request::{Answer, accepted, header_text, ok};
 use crate::auth::Identity;
@@ -26,7 +27,7 @@ use crate::webhook::{self, Outcome, Unwelcome};
 pub(super) async fn receive(
     State(server): State<Server>,
     Path(repository): Path<String>,
-    Extension(Address(from)): Extension<Address>,
+    Extension(Origin { address: from, .. }): Extension<Origin>,
     request: Request,
 ) -> Answer {
     let (parts, body) = request.into_parts();
@@ -60,15 +61,15 @@ impl std::convert::From<Unwelcome> for HttpError {
 }
 
 /// Where this server is reached by whoever asks, without a slash at the end.
-pub(crate) fn reached_at(server: &Server, headers: &HeaderMap) -> String {
-    let config = server.config();
+pub(crate) fn reached_at(server: &Server, headers: &HeaderMap, scheme: Scheme) -> String {
+    let (config, scheme) = (server.config(), scheme.word());
     let is_host = |host: &&str| {
         !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte))
     };
     match (&config.public_url, header_text(headers, "host").filter(is_host)) {
         (Some(url), _) => url.trim_end_matches('/').to_owned(),
-        (None, Some(host)) => format!("http://{host}"),
-        (None, None) => format!("http://{}", config.listen),
+        (None, Some(host)) => format!("{scheme}://{host}"),
+        (None, None) => format!("{scheme}://{}", config.listen),
     }
 }
 
@@ -103,9 +104,10 @@ pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
     headers: HeaderMap,
+    ClientScheme(scheme): ClientScheme,
     Path(id): Path<String>,
 ) -> Answer {
-    ok(&reveal(&server, &who, &reached_at(&server, &headers), &id).await?)
+    ok(&reveal(&server, &who, &reached_at(&server, &headers, scheme), &id).await?)
 }
 
 /// The webhook of a repository with its secret. The look is on the record.
@@ -129,9 +131,10 @@ pub(super) async fn rotate(
     State(server): State<Server>,
     who: Identity,
     headers: HeaderMap,
+    ClientScheme(scheme): ClientScheme,
     Path(id): Path<String>,
 ) -> Answer {
-    ok(&replace_secret(&server, &who, &reached_at(&server, &headers), &id).await?)
+    ok(&replace_secret(&server, &who, &reached_at(&server, &headers, scheme), &id).await?)
 }
 
 /// Replaces the secret of a repository's webhook.

@@ -34,6 +34,12 @@ const ANSWERS_KEPT: Duration = DAY;
 /// How long a webhook's delivery cannot be repeated.
 const WEBHOOKS_KEPT: Duration = DAY;
 
+/// Subjects whose failed sign-ins are kept at once. Turns to verify passwords bound how many can be added in a minute.
+const MOST_FAILURES: usize = 50_000;
+
+/// How long it is remembered from where someone signed in.
+const PLACES_KEPT: Duration = Duration::from_secs(90 * DAY.as_secs());
+
 /// Works until the server stops.
 pub(super) async fn run_loop(server: Server) {
     // A short life is over when it says so, not when the next cleaning comes round.
@@ -52,7 +58,8 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.invitations_forget(now).await?;
     writing.answers_forget(now.before(ANSWERS_KEPT)).await?;
     writing.webhook_deliveries_forget(now.before(WEBHOOKS_KEPT)).await?;
-    writing.throttles_forget(now.before(DAY)).await?;
+    writing.failures_forget(now.before(DAY), MOST_FAILURES).await?;
+    writing.sign_in_places_forget(now.before(PLACES_KEPT)).await?;
     writing.leases_forget(now.before(DAY)).await?;
     writing.previews_forget(now.before(PREVIEWS_KEPT)).await?;
     writing.runs_forget(old, very_old).await?;

@@ -1,11 +1,9 @@
 //! Calls of tools, made through the API's own router: whatever REST would refuse, check, limit or record is refused,
 //! checked, limited and recorded, because it is REST.
 
-use std::net::SocketAddr;
-
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use serde_json::Value;
@@ -17,6 +15,7 @@ use super::guard::request_id;
 use crate::auth::Identity;
 use crate::http::error::unspoken;
 use crate::http::guard::{Asked, record_refusal};
+use crate::http::origin::Origin;
 use crate::server::Server;
 
 /// Larger than the largest answer: an export of a hundred thousand resources.
@@ -29,7 +28,7 @@ pub(super) struct Inside {
     who: Identity,
     authorization: Option<HeaderValue>,
     request_id: String,
-    from: Option<ConnectInfo<SocketAddr>>,
+    origin: Option<Origin>,
 }
 
 impl Inside {
@@ -41,7 +40,7 @@ impl Inside {
             who,
             authorization: request.headers().get(header::AUTHORIZATION).cloned(),
             request_id: request_id(request),
-            from: request.extensions().get::<ConnectInfo<SocketAddr>>().cloned(),
+            origin: request.extensions().get::<Origin>().cloned(),
         }
     }
 
@@ -55,8 +54,8 @@ impl Inside {
         if let Some(authorization) = &self.authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
-        if let Some(from) = self.from {
-            request = request.extension(from);
+        if let Some(origin) = &self.origin {
+            request = request.extension(origin.clone());
         }
         request.body(call.body.as_ref().map_or_else(Body::empty, |body| Body::from(body.to_string())))
     }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use super::{PATH, place};
 use crate::auth::identify;
 use crate::http::error::{HttpError, Told, worded};
-use crate::http::guard::{Asked, RequestId, Route, Who};
+use crate::http::guard::{Asked, RequestId, Route, Who, carry_identity};
 use crate::server::Server;
 use crate::web::is_from_here;
 
@@ -25,7 +25,7 @@ pub(super) async fn admit(State(server): State<Server>, mut request: Request, ne
     let mut response = match checked {
         Ok(identity) => {
             who.clone_from(&identity.email);
-            request.extensions_mut().insert(identity);
+            carry_identity(&mut request, identity);
             next.run(request).await
         }
         Err(error) => error.into_response(),

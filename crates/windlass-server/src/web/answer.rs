@@ -23,10 +23,10 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const NOTICE_SECONDS: u64 = 60;
 
 /// A page of someone who is signed in. A notice was told by it and is not told again.
-pub(super) fn page(server: &Server, visit: &Visit, page: &impl Html) -> Answer {
+pub(super) fn page(_: &Server, visit: &Visit, page: &impl Html) -> Answer {
     let mut response = html(StatusCode::OK, page);
     if visit.notice.is_some() {
-        set_cookie(&mut response, Cookie::Notice.set("", 0, server));
+        set_cookie(&mut response, Cookie::Notice.set("", 0, visit.scheme));
     }
     Ok(response)
 }
@@ -61,7 +61,7 @@ pub(super) fn go(to: &str) -> Response {
 pub(super) fn go_saying(server: &Server, visit: &Visit, to: &str, notice: &Notice) -> Answer {
     let mut response = go(to);
     let value = write_notice(server, &visit.binding, notice);
-    set_cookie(&mut response, Cookie::Notice.set(&value, NOTICE_SECONDS, server));
+    set_cookie(&mut response, Cookie::Notice.set(&value, NOTICE_SECONDS, visit.scheme));
     Ok(response)
 }
 

@@ -4,7 +4,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-use crate::server::Server;
+use windlass_core::inbound::forwarded::Scheme;
 
 /// What a cookie is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Cookie {
 
 impl Cookie {
     /// Its name. Behind https the browser itself sees to it that nobody but this host can set it.
-    fn name(self, server: &Server) -> String {
+    fn name(self, scheme: Scheme) -> String {
         let word = match self {
             Cookie::Session => "windlass_session",
             Cookie::Visit => "windlass_visit",
@@ -31,12 +31,15 @@ impl Cookie {
             Cookie::Notice => "windlass_notice",
             Cookie::Theme => return "windlass_theme".to_owned(),
         };
-        if is_secure(server) { format!("__Host-{word}") } else { word.to_owned() }
+        match scheme {
+            Scheme::Https => format!("__Host-{word}"),
+            Scheme::Http => word.to_owned(),
+        }
     }
 
     /// Its value in a request.
-    pub(super) fn read<'h>(self, headers: &'h HeaderMap, server: &Server) -> Option<&'h str> {
-        let name = self.name(server);
+    pub(super) fn read<'h>(self, headers: &'h HeaderMap, scheme: Scheme) -> Option<&'h str> {
+        let name = self.name(scheme);
         headers
             .get_all(header::COOKIE)
             .iter()
@@ -48,12 +51,12 @@ impl Cookie {
     }
 
     /// The header that sets it for so many seconds; zero takes it away.
-    pub(super) fn set(self, value: &str, seconds: u64, server: &Server) -> Option<HeaderValue> {
-        let secure = if is_secure(server) { "; Secure" } else { "" };
-        let name = self.name(server);
+    pub(super) fn set(self, value: &str, seconds: u64, scheme: Scheme) -> Option<HeaderValue> {
+        let secure = if scheme == Scheme::Https { "; Secure" } else { "" };
+        let name = self.name(scheme);
         let (path, site) = match self {
             // Behind https its name demands the root, and keeps neighbouring hosts from setting it.
-            Cookie::Attempt if is_secure(server) => ("/", "Lax"),
+            Cookie::Attempt if scheme == Scheme::Https => ("/", "Lax"),
             Cookie::Attempt => ("/app/sign-in/oidc", "Lax"),
             _ => ("/", "Strict"),
         };
@@ -61,9 +64,4 @@ impl Cookie {
             format!("{name}={value}; Path={path}; HttpOnly; SameSite={site}; Max-Age={seconds}{secure}");
         HeaderValue::from_str(&text).ok()
     }
-}
-
-/// Whether browsers come by https: only the configured address says so, never a header that anyone can send.
-pub(super) fn is_secure(server: &Server) -> bool {
-    server.config().public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
 }

@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use windlass_api::types::{ErrorBody, PasswordBody};
+use windlass_core::inbound::forwarded::Scheme;
 use windlass_core::redacted::Redacted;
 use windlass_store::new_id;
 use windlass_web::assets;
@@ -17,7 +18,7 @@ use super::cookies::Cookie;
 use super::form::Form;
 use super::frame;
 use super::visit::{Visit, local};
-use crate::auth::{Identity, SignedIn, login};
+use crate::auth::{Identity, PasswordSignIn, SignedIn, login};
 use crate::clock::now;
 use crate::http::auth::{change_password, end_session};
 use crate::http::error::HttpError;
@@ -108,7 +109,7 @@ pub(super) fn sign_in_page(
     };
     let mut response = html(status, &page);
     if is_new {
-        set_cookie(&mut response, Cookie::Visit.set(&visit.binding, VISIT_SECONDS, server));
+        set_cookie(&mut response, Cookie::Visit.set(&visit.binding, VISIT_SECONDS, visit.scheme));
     }
     response
 }
@@ -131,10 +132,12 @@ pub(super) async fn sign_in(State(server): State<Server>, visit: Visit, form: Fo
     let (email, account) = (form.text("email"), form.filled("account"));
     let password = Redacted::new(form.text("password").to_owned());
     let next = local(form.text("next")).unwrap_or("/app");
-    match login(&server, email, password, account, &visit.address, &visit.request_id).await {
+    let wish =
+        PasswordSignIn { email, password, account, address: &visit.address, request_id: &visit.request_id };
+    match login(&server, wish).await {
         Ok(signed_in) => {
             let mut response = go(next);
-            begin(&server, &mut response, &signed_in);
+            begin(&mut response, &signed_in, visit.scheme);
             Ok(response)
         }
         Err(error) => {
@@ -158,16 +161,16 @@ pub(super) async fn sign_in(State(server): State<Server>, visit: Visit, form: Fo
 }
 
 /// Gives a browser its session.
-pub(super) fn begin(server: &Server, response: &mut Response, signed_in: &SignedIn) {
+pub(super) fn begin(response: &mut Response, signed_in: &SignedIn, scheme: Scheme) {
     let seconds = signed_in.expires_at.since(now()).as_secs();
-    set_cookie(response, Cookie::Session.set(signed_in.token.expose(), seconds, server));
-    set_cookie(response, Cookie::Visit.set("", 0, server));
+    set_cookie(response, Cookie::Session.set(signed_in.token.expose(), seconds, scheme));
+    set_cookie(response, Cookie::Visit.set("", 0, scheme));
 }
 
-pub(super) async fn sign_out(State(server): State<Server>, who: Identity) -> Answer {
+pub(super) async fn sign_out(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
     end_session(&server, &who).await?;
     let mut response = go("/app/sign-in");
-    set_cookie(&mut response, Cookie::Session.set("", 0, &server));
+    set_cookie(&mut response, Cookie::Session.set("", 0, visit.scheme));
     Ok(response)
 }
 
@@ -197,12 +200,17 @@ pub(super) async fn password(
         return password_again(&server, &who, &visit, error).await;
     }
     // Changing it ended this session too; whoever knows the new one goes on.
-    let account = Some(who.account_id.as_str());
-    let secret = Redacted::new(new.to_owned());
-    let signed_in = login(&server, &who.email, secret, account, &visit.address, &visit.request_id).await?;
+    let wish = PasswordSignIn {
+        email: &who.email,
+        password: Redacted::new(new.to_owned()),
+        account: Some(&who.account_id),
+        address: &visit.address,
+        request_id: &visit.request_id,
+    };
+    let signed_in = login(&server, wish).await?;
     let mut response =
         go_saying(&server, &visit, "/app", &Notice::new(Tone::Good, "Your password was changed"))?;
-    begin(&server, &mut response, &signed_in);
+    begin(&mut response, &signed_in, visit.scheme);
     Ok(response)
 }
 

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use windlass_api::endpoint::Access;
+use windlass_core::inbound::forwarded::Scheme;
 use windlass_web::pages::entrance::Bounce;
 use windlass_web::table::{Entry, Page, pages};
 
@@ -19,7 +20,8 @@ use super::visit::{Visit, here_of, is_bound, is_from_elsewhere, is_from_here, re
 use crate::auth::{AuthError, Identity, identify};
 use crate::http::body::read_whole;
 use crate::http::error::HttpError;
-use crate::http::guard::{Asked, RequestId, Route, Who, has_nul, record_refusal, refusal_of};
+use crate::http::guard::{Asked, RequestId, Route, Who, carry_identity, has_nul, record_refusal, refusal_of};
+use crate::http::origin::scheme_of;
 use crate::server::Server;
 
 static TABLE: LazyLock<BTreeMap<(&'static str, &'static str), Entry>> =
@@ -42,7 +44,8 @@ pub(super) async fn authorize(State(server): State<Server>, request: Request, ne
     let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
     let entry =
         TABLE.iter().find(|((word, path), _)| *word == method && *path == route).map(|(_, entry)| entry);
-    let theme = theme_of(request.headers(), &server);
+    let scheme = scheme_of(&server, request.extensions());
+    let theme = theme_of(request.headers(), scheme);
     let mut who = String::new();
     let mut response = match entry {
         // A page that is not in the table is nobody's.
@@ -51,7 +54,7 @@ pub(super) async fn authorize(State(server): State<Server>, request: Request, ne
             HttpError::bad_request("the address contains a NUL character", "leave it out").into_response()
         }
         Some(entry) => {
-            let asking = Asking::of(&server, &request);
+            let asking = Asking::of(scheme, &request);
             match check(&server, entry, asking).await {
                 Ok(Checked::Allowed(identity, visit)) => {
                     who = identity.as_ref().map(|identity| identity.email.clone()).unwrap_or_default();
@@ -77,19 +80,20 @@ struct Asking {
 }
 
 impl Asking {
-    fn of(server: &Server, request: &Request) -> Asking {
+    fn of(scheme: Scheme, request: &Request) -> Asking {
         let headers = request.headers();
         let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
         let mut asked = Asked::of(request, &request_id);
         // Pages are for people: a token in a header opens none.
-        asked.authorization = Cookie::Session.read(headers, server).map(|token| format!("Bearer {token}"));
+        asked.authorization = Cookie::Session.read(headers, scheme).map(|token| format!("Bearer {token}"));
         let visit = Visit {
-            theme: theme_of(headers, server),
-            binding: Cookie::Visit.read(headers, server).unwrap_or_default().to_owned(),
+            theme: theme_of(headers, scheme),
+            binding: Cookie::Visit.read(headers, scheme).unwrap_or_default().to_owned(),
             notice: None,
             authorization: asked.authorization.clone(),
             seen: 0,
             here: here_of(request.uri()),
+            scheme,
             address: asked.address.clone(),
             request_id,
         };
@@ -107,7 +111,7 @@ async fn check(server: &Server, entry: &Entry, asking: Asking) -> Result<Checked
     let identity = match found.await {
         Ok(identity) if identity.session_id.is_some() => identity,
         Ok(_) | Err(AuthError::Missing | AuthError::Invalid) => {
-            return Ok(Checked::Otherwise(to_the_entrance(server, entry, &headers, &visit)));
+            return Ok(Checked::Otherwise(to_the_entrance(entry, &headers, &visit)));
         }
         Err(error) => return Err(error.into()),
     };
@@ -122,13 +126,14 @@ async fn check(server: &Server, entry: &Entry, asking: Asking) -> Result<Checked
     }
     visit.seen = server.store().read().await?.last_event(&identity.account_id).await?;
     visit.binding = identity.session_id.clone().unwrap_or_default();
-    visit.notice =
-        Cookie::Notice.read(&headers, server).and_then(|value| read_notice(server, &visit.binding, value));
+    visit.notice = Cookie::Notice
+        .read(&headers, visit.scheme)
+        .and_then(|value| read_notice(server, &visit.binding, value));
     Ok(Checked::Allowed(Some(identity), Box::new(visit)))
 }
 
 /// Where someone goes who is not signed in, as far as the browser says.
-fn to_the_entrance(server: &Server, entry: &Entry, headers: &HeaderMap, visit: &Visit) -> Response {
+fn to_the_entrance(entry: &Entry, headers: &HeaderMap, visit: &Visit) -> Response {
     let is_form = entry.method != windlass_api::endpoint::Method::Get;
     if entry.page == Page::Live {
         return HttpError::from(AuthError::Missing).into_response();
@@ -139,7 +144,7 @@ fn to_the_entrance(server: &Server, entry: &Entry, headers: &HeaderMap, visit: &
     let next = if is_form { "/app" } else { visit.here.as_str() };
     let mut response = go(&address("/app/sign-in", &[("next", next)]));
     if visit.authorization.is_some() {
-        set_cookie(&mut response, Cookie::Session.set("", 0, server));
+        set_cookie(&mut response, Cookie::Session.set("", 0, visit.scheme));
     }
     response
 }
@@ -167,7 +172,7 @@ async fn let_through(
         request.extensions_mut().insert(form);
     }
     if let Some(identity) = identity {
-        request.extensions_mut().insert(identity);
+        carry_identity(&mut request, identity);
     }
     request.extensions_mut().insert(visit);
     Ok(next.run(request).await)

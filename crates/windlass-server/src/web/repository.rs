@@ -53,7 +53,7 @@ pub(super) async fn show_webhook(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Answer {
-    let base = webhooks::reached_at(&server, &headers);
+    let base = webhooks::reached_at(&server, &headers, visit.scheme);
     let shown = webhooks::reveal(&server, &who, &base, &id).await?;
     let secret = HookSecret {
         secret: Redacted::new(shown.secret),
@@ -70,7 +70,7 @@ pub(super) async fn rotate_webhook(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Answer {
-    let base = webhooks::reached_at(&server, &headers);
+    let base = webhooks::reached_at(&server, &headers, visit.scheme);
     webhooks::replace_secret(&server, &who, &base, &id).await?;
     let notice = Notice::new(Tone::Good, "The webhook has a new secret: show it, and give it to the forge");
     answer::go_saying(&server, &visit, &address(&id), &notice)
@@ -97,7 +97,7 @@ async fn page(
     };
     let pending = reading.proposals_matching(&who.account_id, &in_states(&[Status::PendingApproval])).await?;
     let approved = reading.proposals_matching(&who.account_id, &in_states(&[Status::Approved])).await?;
-    let base = webhooks::reached_at(server, headers);
+    let base = webhooks::reached_at(server, headers, visit.scheme);
     let webhook = webhooks::load(&mut reading, &base, &repository.id).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
     drop(reading);

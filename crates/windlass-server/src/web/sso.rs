@@ -13,7 +13,7 @@ use super::answer::{go, html, set_cookie};
 use super::cookies::Cookie;
 use super::entrance::{Shown, begin as begin_session, sign_in_page};
 use super::visit::{Visit, local};
-use crate::auth::{Entry, SignedIn, Subject, count_attempt, record_refusal, sign_in_stranger};
+use crate::auth::{Entry, SignedIn, count_provider_answer, record_refusal, sign_in_stranger};
 use crate::http::error::HttpError;
 use crate::http::request::{Answer, Query};
 use crate::oidc::{self, ATTEMPT_SECONDS, Attempt, Oidc, OidcError, Stranger};
@@ -42,7 +42,7 @@ pub(super) async fn begin(
     match oidc.begin(server.keys().signing(), next, account).await {
         Ok((url, cookie)) => {
             let mut response = go(url.as_str());
-            set_cookie(&mut response, Cookie::Attempt.set(&cookie, ATTEMPT_SECONDS, &server));
+            set_cookie(&mut response, Cookie::Attempt.set(&cookie, ATTEMPT_SECONDS, visit.scheme));
             Ok(response)
         }
         Err(error) => {
@@ -59,19 +59,20 @@ pub(super) async fn end(
     RawQuery(query): RawQuery,
 ) -> Answer {
     let oidc = server.oidc().ok_or_else(HttpError::not_found)?;
-    let cookie = Cookie::Attempt.read(&headers, &server);
+    let scheme = visit.scheme;
+    let cookie = Cookie::Attempt.read(&headers, scheme);
     let attempt = oidc.under_way(cookie, server.keys());
     let next = attempt.as_ref().ok().and_then(|attempt| local(&attempt.next)).unwrap_or("/app").to_owned();
     let came = come_in(&server, oidc, &visit, attempt, query.as_deref().unwrap_or_default()).await;
     let mut response = match came {
         Ok(signed_in) => {
             let mut response = html(StatusCode::OK, &Bounce { to: next });
-            begin_session(&server, &mut response, &signed_in);
+            begin_session(&mut response, &signed_in, scheme);
             response
         }
         Err(error) => refused(&server, visit, &next, error),
     };
-    set_cookie(&mut response, Cookie::Attempt.set("", 0, &server));
+    set_cookie(&mut response, Cookie::Attempt.set("", 0, scheme));
     Ok(response)
 }
 
@@ -82,13 +83,13 @@ async fn come_in(
     attempt: Result<Attempt, OidcError>,
     query: &str,
 ) -> Result<SignedIn, HttpError> {
-    count_attempt(server, &[Subject::address(&visit.address)]).await?;
+    let counted = count_provider_answer(server, &visit.address).await?;
     let account = attempt.as_ref().ok().and_then(|attempt| attempt.account.clone());
     let entry = Entry { account: account.as_deref(), address: &visit.address, request_id: &visit.request_id };
     let mut who = None;
     let came = match identify(oidc, attempt, query).await {
         Ok(stranger) => {
-            let came = sign_in_stranger(server, oidc, &stranger, &entry).await;
+            let came = sign_in_stranger(server, oidc, &stranger, &entry, &counted).await;
             who = Some(stranger);
             came.map_err(HttpError::from)
         }

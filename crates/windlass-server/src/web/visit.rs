@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
+use windlass_core::inbound::forwarded::Scheme;
 use windlass_web::frame::{Notice, Theme, Tone};
 
 use super::cookies::Cookie;
@@ -37,6 +38,8 @@ pub(super) struct Visit {
     pub(super) seen: i64,
     /// The page's own address.
     pub(super) here: String,
+    /// How the browser came: cookies are for that alone.
+    pub(super) scheme: Scheme,
     pub(super) address: String,
     pub(super) request_id: String,
 }
@@ -56,8 +59,8 @@ impl Visit {
     }
 }
 
-pub(super) fn theme_of(headers: &HeaderMap, server: &Server) -> Theme {
-    Cookie::Theme.read(headers, server).map(Theme::of).unwrap_or_default()
+pub(super) fn theme_of(headers: &HeaderMap, scheme: Scheme) -> Theme {
+    Cookie::Theme.read(headers, scheme).map(Theme::of).unwrap_or_default()
 }
 
 /// The address someone asked for, to come back to.

@@ -4,7 +4,6 @@
 //! It means at most "look now": the run that it queues is the very one that `sync_now` queues. Of a payload, only the number
 //! of a pull request says what is fetched, and that is only ever previewed. Whoever may not know that a repository exists learns nothing here.
 
-mod allowance;
 mod pull_request;
 mod setup;
 
@@ -12,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
 use serde_json::json;
+use windlass_core::inbound::address::AddressBlock;
 use windlass_core::time::Timestamp;
 use windlass_forge::hook::{Delivery, Incoming, Meaning, PullRequest, Refusal, Secret, verify};
 use windlass_store::{NewEvent, Received, Refused, Repository, Severity, StoreError, Trigger};
 
-pub(crate) use allowance::Allowances;
 pub(crate) use setup::setup;
 
 use crate::clock::now;
@@ -244,7 +243,8 @@ fn refuse(
             }
         });
     }
-    match server.allowances().refused.take(from, Instant::now()) {
+    let block = AddressBlock::of_text(from).to_string();
+    match server.allowances().refused.take(&block, Instant::now()) {
         Ok(()) => Unwelcome::Refused,
         Err(wait) => Unwelcome::TooMany(wait),
     }

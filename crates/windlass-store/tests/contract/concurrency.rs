@@ -93,7 +93,7 @@ async fn write_account(store: &Store, account_id: &str, repository_id: &str) {
 
 async fn write_unscoped(store: &Store, repository_id: &str) {
     let mut writing = store.write().await.unwrap();
-    writing.throttle_count("ada", at(1)).await.unwrap();
+    writing.failure_add("ada", None, at(1)).await.unwrap();
     writing.repository_ran(repository_id, "run", "success", None, at(2)).await.unwrap();
     writing.setting_put("last", "x").await.unwrap();
     writing.events_forget(at(0), at(0)).await.unwrap();

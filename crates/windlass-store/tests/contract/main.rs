@@ -27,6 +27,7 @@ mod resources;
 mod retention;
 mod runs;
 mod settings;
+mod throttles;
 mod tokens;
 mod transactions;
 mod users;

@@ -1,6 +1,6 @@
-//! Settings, answers to repeated requests, failed logins.
+//! Settings, answers to repeated requests.
 
-use windlass_store::{Answer, KeyedRequest, Throttle};
+use windlass_store::{Answer, KeyedRequest};
 
 use crate::world::{at, on_both};
 
@@ -43,22 +43,5 @@ fn a_request_is_noted_once_for_each_account_answered_once_and_forgotten_in_time(
         assert_eq!(writing.request("zeta", "l").await.unwrap(), None);
         assert_eq!(writing.answers_forget(at(20)).await.unwrap(), 1);
         assert_eq!(writing.request("acme", "k").await.unwrap(), None);
-    });
-}
-
-#[test]
-fn failed_logins_are_counted_cleared_and_forgotten() {
-    on_both(|world| async move {
-        let mut writing = world.store.write().await.unwrap();
-        for second in 1..=3 {
-            writing.throttle_count("ada", at(second)).await.unwrap();
-        }
-        writing.throttle_count("bob", at(9)).await.unwrap();
-        let throttle = writing.throttle("ada").await.unwrap();
-        assert_eq!(throttle, Some(Throttle { failures: 3, last_at: at(3) }));
-        assert_eq!(writing.throttles_forget(at(9)).await.unwrap(), 1);
-        assert_eq!(writing.throttle("ada").await.unwrap(), None);
-        writing.throttle_clear("bob").await.unwrap();
-        assert_eq!(writing.throttle("bob").await.unwrap(), None);
     });
 }

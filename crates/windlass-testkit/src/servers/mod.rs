@@ -28,7 +28,7 @@ pub use mail::MailServer;
 pub use oidc::OidcServer;
 pub use postgres::Postgres;
 pub use repository::WorkTree;
-pub use tls::TlsFront;
+pub use tls::{CertificateAuthority, TlsFront};
 pub use vault::VaultServer;
 
 /// A server that has not come up by then never will.

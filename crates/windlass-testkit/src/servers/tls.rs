@@ -44,6 +44,36 @@ impl TlsFront {
     }
 }
 
+/// A private CA, and certificates that it makes for this machine.
+pub struct CertificateAuthority {
+    directory: TempDir,
+}
+
+impl CertificateAuthority {
+    /// A new one. `None` if openssl is missing, which is told.
+    pub fn new() -> Option<CertificateAuthority> {
+        if !are_installed(&["openssl"]) {
+            return None;
+        }
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        make_certificates(directory.path());
+        Some(CertificateAuthority { directory })
+    }
+
+    /// The file with the CA's certificate, in PEM.
+    pub fn ca_file(&self) -> PathBuf {
+        self.directory.path().join("ca.pem")
+    }
+
+    /// Makes a certificate and its key, and returns both in PEM.
+    pub fn issue(&self) -> (String, String) {
+        make_server_certificate(self.directory.path());
+        let read =
+            |name: &str| fs::read_to_string(self.directory.path().join(name)).expect("openssl wrote it");
+        (read("server.pem"), read("server.key"))
+    }
+}
+
 /// A CA of its own (`ca.pem`), and a certificate that it made for this machine.
 pub(super) fn make_certificates(at: &Path) {
     let openssl = |arguments: &str| {
@@ -53,6 +83,13 @@ pub(super) fn make_certificates(at: &Path) {
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test-ca \
          -keyout ca.key -out ca.pem",
     );
+    make_server_certificate(at);
+}
+
+fn make_server_certificate(at: &Path) {
+    let openssl = |arguments: &str| {
+        run(Command::new("openssl").current_dir(at).args(arguments.split(' ')));
+    };
     openssl(
         "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -keyout server.key \
          -out server.csr",

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use super::addresses::AddressOptions;
 use super::forge::ForgeOptions;
 use super::keys::KeyOptions;
+use super::listen::{ConnectionOptions, TlsOptions};
 use super::oidc::OidcOptions;
 use super::vault::VaultOptions;
 
@@ -29,7 +30,7 @@ pub(crate) struct ServeOptions {
     #[command(flatten)]
     pub(crate) data: DataOptions,
 
-    /// Where to listen. Put a TLS proxy in front before other machines connect.
+    /// Where to listen. Give --tls-cert and --tls-key, or put a TLS proxy in front, before other machines connect.
     #[arg(long, env = "WINDLASS_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
@@ -49,6 +50,12 @@ pub(crate) struct ServeOptions {
 
     #[command(flatten)]
     pub(crate) key: KeyOptions,
+
+    #[command(flatten)]
+    pub(crate) tls: TlsOptions,
+
+    #[command(flatten)]
+    pub(crate) connections: ConnectionOptions,
 
     #[command(flatten)]
     pub(crate) vault: VaultOptions,
@@ -178,6 +185,9 @@ pub(crate) struct DoctorOptions {
     pub(crate) key: KeyOptions,
 
     #[command(flatten)]
+    pub(crate) tls: TlsOptions,
+
+    #[command(flatten)]
     pub(crate) vault: VaultOptions,
 }
 
@@ -193,7 +203,7 @@ fn read_public_url(text: &str) -> Result<String, String> {
 }
 
 /// Reads `90s`, `5m`, `72h`.
-fn read_time(text: &str) -> Result<Duration, String> {
+pub(super) fn read_time(text: &str) -> Result<Duration, String> {
     let duration = read_time_or_none(text)?;
     if duration.is_zero() {
         Err(format!("`{text}` is no time at all: write 90s, 5m or 72h"))

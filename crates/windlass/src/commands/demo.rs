@@ -84,7 +84,7 @@ fn make_repository(directory: &Path) -> Result<PathBuf, CommandError> {
 
 /// Signs in, registers the repository, syncs it and says what to try.
 async fn set_the_stage(running: &Running, fleet: &Path) -> Result<(), CommandError> {
-    let server = format!("http://{}", running.address());
+    let server = running.origin();
     let failed = |error: ClientError| {
         CommandError::told(format!("the demonstration failed: {error}"), "see the log above")
     };

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use windlass_server::TlsFiles;
 use windlass_store::{Address, Checked, Store, StoreError};
 
 use super::serve::{address_of, runtime};
@@ -163,6 +164,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
     let address = address_of(&options.data)?;
     let mut checked = programs();
     checked.extend(directory(&options.data.data_dir));
+    checked.extend(options.tls.files().map(|files| certificate_check(&files)));
     checked.extend(vault_check(&options.vault)?);
     checked.extend(runtime()?.block_on(async {
         let store = open_existing(&address).await?;
@@ -195,6 +197,12 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
         count => view::count(count, "fault"),
     })?;
     Ok(if faults == 0 { Exit::Fine } else { Exit::Problems })
+}
+
+/// Whether the server could use its certificate and key, as they are now.
+fn certificate_check(files: &TlsFiles) -> Checked {
+    let fault = files.check().err().map(|error| error.to_string());
+    Checked { what: "the TLS certificate and its key can be used".to_owned(), fault }
 }
 
 /// Whether Vault, if it is configured, answers and lets the server in.

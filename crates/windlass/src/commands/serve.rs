@@ -1,13 +1,11 @@
 //! `windlass serve`.
 
-use std::net::SocketAddr;
-
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use windlass_core::address_guard::PrivateAddresses;
 use windlass_server::{
     CheckpointSettings, CheckpointWebhook, Config, Credentials, FirstLogin, Gitea, Rhythm, Running,
-    StartError,
+    StartError, Timeouts, TlsFiles, TrustedProxies,
 };
 use windlass_store::Address;
 
@@ -30,7 +28,7 @@ pub(crate) fn run(options: &ServeOptions) -> Result<Exit, CommandError> {
     let config = config_of(options)?;
     runtime.block_on(async {
         let running = windlass_server::start(config).await.map_err(|error| start_error(&error))?;
-        announce(running.address(), running.first_login())?;
+        announce(&running.origin(), running.first_login())?;
         let ended = until_stopped(running).await;
         traces.stop().await;
         ended
@@ -82,6 +80,14 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     config.database = address_of(&options.data)?;
     config.listen = options.listen;
     config.public_url.clone_from(&options.public_url);
+    config.tls = tls_of(options)?;
+    config.trusted_proxies = TrustedProxies::new(options.connections.trusted_proxy.clone());
+    config.max_connections = options.connections.max_connections;
+    config.timeouts = Timeouts {
+        header: options.connections.header_timeout,
+        body: options.connections.body_timeout,
+        idle: options.connections.idle_timeout,
+    };
     config.mcp_hosts.clone_from(&options.mcp_allowed_host);
     if options.allow_insecure_git {
         config.insecure_git = windlass_server::Insecure::Allowed;
@@ -108,6 +114,19 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     config.first_account.clone_from(&options.first_account);
     config.first_admin.clone_from(&options.first_admin);
     Ok(config)
+}
+
+/// The certificate, if the server has one. Pages that it sends over TLS cannot be told to come back without.
+fn tls_of(options: &ServeOptions) -> Result<Option<TlsFiles>, CommandError> {
+    let files = options.tls.files();
+    let is_plain = options.public_url.as_deref().is_some_and(|url| url.starts_with("http://"));
+    match files {
+        Some(_) if is_plain => Err(CommandError::usage(
+            "the server speaks TLS, and --public-url begins with http://",
+            "write --public-url https://…, or leave --tls-cert and --tls-key out",
+        )),
+        files => Ok(files),
+    }
 }
 
 /// Credentials come from one place, so that nobody has to wonder from which.
@@ -151,23 +170,24 @@ pub(super) fn start_error(error: &StartError) -> CommandError {
         StartError::Key(error) => error.help(),
         StartError::Notifications(_) => "check that the system's certificates can be read",
         StartError::Oidc(error) => oidc::help(error),
+        StartError::Tls(_) => "check --tls-cert and --tls-key",
         StartError::Password => "the system gave no random numbers",
     };
     CommandError::told(error.to_string(), help)
 }
 
-fn announce(address: SocketAddr, login: Option<&FirstLogin>) -> std::io::Result<()> {
-    view::line(&format!("Windlass listens on http://{address}"))?;
+fn announce(origin: &str, login: Option<&FirstLogin>) -> std::io::Result<()> {
+    view::line(&format!("Windlass listens on {origin}"))?;
     if let Some(login) = login {
         view::line("")?;
         view::line("This is the first start. Sign in once with this password and choose your own:")?;
-        view::line(&format!("  web app   http://{address}/app"))?;
+        view::line(&format!("  web app   {origin}/app"))?;
         view::line(&format!("  account   {}", login.account))?;
         view::line(&format!("  email     {}", login.email))?;
         // The one place that prints it: it works once and is stored nowhere.
         view::line(&format!("  password  {}", login.password.expose()))?;
         view::line("")?;
-        view::line(&format!("  windlass login http://{address} --email {}", login.email))?;
+        view::line(&format!("  windlass login {origin} --email {}", login.email))?;
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ pub(crate) struct Installation {
     directory: TempDir,
     data: PathBuf,
     database: Option<String>,
+    open_files: Option<u32>,
     token: RefCell<Option<String>>,
     guard: AddressGuard,
 }
@@ -51,7 +52,7 @@ impl Installation {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().join("data");
         let guard = AddressGuard::AllowsLoopback;
-        Installation { directory, data, database: None, token: RefCell::default(), guard }
+        Installation { directory, data, database: None, open_files: None, token: RefCell::default(), guard }
     }
 
     /// One whose servers refuse this machine's addresses, as they do for users.
@@ -67,6 +68,11 @@ impl Installation {
     /// One with another database than the embedded one.
     pub(crate) fn with_database(url: String) -> Installation {
         Installation { database: Some(url), ..Installation::new() }
+    }
+
+    /// The same, whose servers may open only so many files.
+    pub(crate) fn with_open_files(self, files: u32) -> Installation {
+        Installation { open_files: Some(files), ..self }
     }
 
     /// Another server's place beside this one, which was started before: a data directory of its own, the same database
@@ -139,7 +145,15 @@ impl Installation {
 
     /// A command of the program about this installation's data.
     pub(crate) fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+        let program = env!("CARGO_BIN_EXE_windlass");
+        let mut command = match self.open_files {
+            None => Command::new(program),
+            Some(files) => {
+                let mut limited = Command::new("sh");
+                limited.args(["-c", &format!("ulimit -n {files} && exec \"$0\" \"$@\""), program]);
+                limited
+            }
+        };
         command.arg(name).arg("--data-dir").arg(&self.data);
         for (key, _) in std::env::vars_os() {
             let text = key.to_string_lossy();

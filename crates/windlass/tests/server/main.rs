@@ -12,6 +12,7 @@ mod backups;
 mod batches;
 mod checkpoints;
 mod clashes;
+mod connections;
 mod crashes;
 mod fairness;
 mod forge;
@@ -27,6 +28,7 @@ mod reasons;
 mod replicas;
 mod sharing;
 mod stopping;
+mod tls;
 #[cfg(feature = "otlp")]
 mod traces;
 mod tutorial;

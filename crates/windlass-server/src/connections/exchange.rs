@@ -1,0 +1,202 @@
+//! A request and its answer, followed from the first to the last byte: what the connection is doing, and whether the body
+//! comes fast enough.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use axum::http::Version;
+use axum::response::Response;
+use axum::{BoxError, Router};
+use http_body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep};
+use tower::{Service, ServiceExt as _};
+use windlass_core::inbound::connections::{Progress, Step};
+
+use super::{Connection, Peer};
+
+/// The slowest rate at which a body may come, in bytes each second.
+const SLOWEST: u64 = 1024;
+
+/// The body of a request came too slowly.
+#[derive(Debug, thiserror::Error)]
+#[error("the body came too slowly")]
+pub(crate) struct BodyTooSlow;
+
+/// Answers the requests of one connection.
+#[derive(Clone)]
+pub(super) struct Exchanges {
+    router: Router,
+    peer: Peer,
+    connection: Arc<Connection>,
+}
+
+impl Exchanges {
+    pub(super) fn new(router: Router, peer: Peer, connection: Arc<Connection>) -> Exchanges {
+        Exchanges { router, peer, connection }
+    }
+}
+
+impl<B> Service<axum::http::Request<B>> for Exchanges
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: axum::http::Request<B>) -> Self::Future {
+        let exchange = Arc::new(Exchange::begin(&self.connection, request.version()));
+        let (mut parts, body) = request.into_parts();
+        parts.extensions.insert(self.peer);
+        parts.extensions.insert(Arc::clone(&exchange));
+        let allowance = self.connection.connections.timeouts.body;
+        let body = Body::new(PacedBody::new(body, allowance, Arc::clone(&exchange)));
+        let answered = self.router.clone().oneshot(Request::from_parts(parts, body));
+        Box::pin(async move {
+            let response = answered.await?;
+            Ok(response.map(|body| Body::new(FollowedBody { body, _exchange: exchange })))
+        })
+    }
+}
+
+/// A request that is under way. It ends when nobody holds it any more: not the handler, not the answer's body.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    connection: Arc<Connection>,
+    is_received: AtomicBool,
+}
+
+impl Exchange {
+    fn begin(connection: &Arc<Connection>, version: Version) -> Exchange {
+        connection.request_began(version == Version::HTTP_2);
+        Exchange { connection: Arc::clone(connection), is_received: AtomicBool::new(false) }
+    }
+
+    /// All of the request is there, or nobody reads the rest.
+    fn received(&self) {
+        if !self.is_received.swap(true, Ordering::Relaxed) {
+            self.connection.step(Step::Received);
+        }
+    }
+
+    /// Someone who is signed in sent the request.
+    pub(crate) fn signed_in(&self) {
+        self.connection.step(Step::SignedIn);
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let is_received = self.is_received.load(Ordering::Relaxed);
+        self.connection.request_ended(if is_received { Progress::Answering } else { Progress::Receiving });
+    }
+}
+
+/// The body of a request, which must come at a certain rate.
+struct PacedBody<B> {
+    body: B,
+    exchange: Arc<Exchange>,
+    began: Instant,
+    allowance: Duration,
+    received: u64,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl<B: HttpBody> PacedBody<B> {
+    fn new(body: B, allowance: Duration, exchange: Arc<Exchange>) -> PacedBody<B> {
+        if body.is_end_stream() {
+            exchange.received();
+        }
+        let began = Instant::now();
+        let deadline = Box::pin(tokio::time::sleep_until(began + allowance));
+        PacedBody { body, exchange, began, allowance, received: 0, deadline }
+    }
+}
+
+impl<B> HttpBody for PacedBody<B>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                let length = frame.data_ref().map_or(0, Bytes::len);
+                self.received += u64::try_from(length).unwrap_or(u64::MAX);
+                let until = self.began + self.allowance + Duration::from_secs(self.received / SLOWEST);
+                self.deadline.as_mut().reset(until);
+                if self.body.is_end_stream() {
+                    self.exchange.received();
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
+            Poll::Ready(None) => {
+                self.exchange.received();
+                Poll::Ready(None)
+            }
+            Poll::Pending => match self.deadline.as_mut().poll(cx) {
+                Poll::Ready(()) => Poll::Ready(Some(Err(Box::new(BodyTooSlow)))),
+                Poll::Pending => Poll::Pending,
+            },
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl<B> Drop for PacedBody<B> {
+    fn drop(&mut self) {
+        self.exchange.received();
+    }
+}
+
+/// The body of an answer: while it is sent, the request is under way.
+struct FollowedBody {
+    body: Body,
+    _exchange: Arc<Exchange>,
+}
+
+impl HttpBody for FollowedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,87 @@
+//! Accepting connections, whatever happens: too many, too few files, a client that is gone again.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use windlass_core::inbound::address::AddressBlock;
+use windlass_core::inbound::connections::Newcomer;
+
+use super::Connections;
+use super::refuse::Refusals;
+use super::serve::{Service, serve};
+use super::tls::TlsKeys;
+use crate::numbers::{self, ConnectionEnd};
+use crate::server::Server;
+
+/// How long to wait when the system cannot give a connection: it has no files or no memory.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// How often it is said that connections cannot be accepted.
+const SAID_EVERY: Duration = Duration::from_secs(10);
+
+/// Accepts connections until the server stops, then waits for those under way.
+pub(crate) async fn listen(listener: TcpListener, server: Server, router: Router, tls: Option<Arc<TlsKeys>>) {
+    let connections = Arc::clone(server.connections());
+    let mut stopping = server.watch_stopping();
+    let (mut tasks, mut refusals, mut said_at) = (JoinSet::new(), Refusals::default(), None);
+    loop {
+        while tasks.try_join_next().is_some() {}
+        let accepted = tokio::select! {
+            biased;
+            _ = stopping.wait_for(|stopping| *stopping) => break,
+            accepted = accept(&listener, &connections) => accepted,
+        };
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                recover(&connections, &error, &mut said_at).await;
+                continue;
+            }
+        };
+        let block = AddressBlock::of(address.ip());
+        let is_proxy = server.config().trusted_proxies.contains(address.ip());
+        let newcomer = if is_proxy { Newcomer::Proxy(block) } else { Newcomer::From(block) };
+        match connections.admit(newcomer) {
+            Ok(alive) => {
+                let service = Service { router: router.clone(), address, tls: tls.clone() };
+                tasks.spawn(serve(alive, stream, service, server.watch_stopping()));
+            }
+            Err(full) => {
+                numbers::connection_ended(ConnectionEnd::Refused);
+                refusals.refuse(stream, full, tls.is_some());
+            }
+        }
+    }
+    drop(listener);
+    while tasks.join_next().await.is_some() {}
+}
+
+async fn accept(
+    listener: &TcpListener,
+    connections: &Connections,
+) -> std::io::Result<(TcpStream, SocketAddr)> {
+    connections.until_room().await;
+    listener.accept().await
+}
+
+/// A client that is gone again is no trouble. Anything else is: something is closed, and it is tried again a little later.
+async fn recover(connections: &Connections, error: &std::io::Error, said_at: &mut Option<Instant>) {
+    let is_gone = matches!(
+        error.kind(),
+        ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused
+    );
+    if is_gone {
+        return;
+    }
+    if said_at.is_none_or(|at: Instant| at.elapsed() >= SAID_EVERY) {
+        tracing::error!(%error, "no connection can be accepted; raise the limit of open files (ulimit -n)");
+        *said_at = Some(Instant::now());
+    }
+    connections.make_room();
+    tokio::time::sleep(BREATH).await;
+}

@@ -1,0 +1,294 @@
+//! Connections: accepting them, how long they may take, how many there may be, and TLS.
+//!
+//! Which connection is served and which is closed for it is decided in the core ([`ConnectionTable`]). Here is what
+//! happens to them: [`listen`] accepts, [`serve`] speaks HTTP on one, [`exchange`] follows each request on it, and
+//! [`watched`] sees bytes come and go.
+
+mod exchange;
+mod listen;
+mod refuse;
+mod serve;
+mod tls;
+mod watched;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, watch};
+use windlass_core::inbound::connections::{
+    Admission, ConnectionId, ConnectionLimits, ConnectionTable, Newcomer, Step,
+};
+use windlass_core::inbound::forwarded::Scheme;
+
+pub(crate) use exchange::{BodyTooSlow, Exchange};
+pub(crate) use listen::listen;
+pub use tls::{TlsError, TlsFiles};
+pub(crate) use tls::{TlsKeys, reload_loop};
+
+use crate::numbers::{self, ConnectionEnd};
+
+/// Connections that may be closing beside those that are open, before the next one is accepted.
+const MOST_CLOSING: usize = 64;
+
+/// Where a request arrived from: a client, or the nearest proxy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// How it came from there.
+    pub(crate) scheme: Scheme,
+}
+
+/// How long clients may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From a connection's begin, or the first byte of a later request, until its head is there; TLS included.
+    pub header: Duration,
+    /// How much longer a body may take than it would at the slowest rate that is waited for.
+    pub body: Duration,
+    /// Between two requests.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
+            header: Duration::from_secs(15),
+            body: Duration::from_secs(20),
+            idle: Duration::from_secs(75),
+        }
+    }
+}
+
+/// How many connections this process may have, as far as the files allow that it may open.
+pub(crate) fn limits_of_process() -> ConnectionLimits {
+    use nix::sys::resource::{Resource, getrlimit};
+    // A system that does not say is taken for one with the usual limit.
+    let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
+    ConnectionLimits::for_open_files(files)
+}
+
+/// Every connection of a server.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    limits: ConnectionLimits,
+    timeouts: Timeouts,
+    began: Instant,
+    state: Mutex<State>,
+    /// Someone left.
+    left: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    table: ConnectionTable,
+    open: BTreeMap<ConnectionId, Arc<Connection>>,
+    /// Those whose sockets are open, also if they are being closed.
+    alive: usize,
+}
+
+/// Why a newcomer is not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Full {
+    Address,
+    Server,
+}
+
+impl Connections {
+    pub(crate) fn new(limits: ConnectionLimits, timeouts: Timeouts) -> Connections {
+        let state = State { table: ConnectionTable::new(limits), open: BTreeMap::new(), alive: 0 };
+        Connections { limits, timeouts, began: Instant::now(), state: Mutex::new(state), left: Notify::new() }
+    }
+
+    /// Decides about a newcomer, and has another one closed for it if need be.
+    fn admit(self: &Arc<Self>, newcomer: Newcomer) -> Result<Alive, Full> {
+        let mut state = self.lock();
+        let (opened, closed) = match state.table.arrive(newcomer, self.began.elapsed()) {
+            Admission::Open(opened) => (opened, None),
+            Admission::Replace { opened, closed } => (opened, Some(closed)),
+            Admission::AddressFull => return Err(Full::Address),
+            Admission::ServerFull => return Err(Full::Server),
+        };
+        if let Some(closed) = closed.and_then(|closed| state.open.remove(&closed)) {
+            closed.close.notify_one();
+        }
+        let connection = Arc::new(Connection::new(opened, Arc::clone(self)));
+        state.open.insert(opened, Arc::clone(&connection));
+        state.alive += 1;
+        numbers::connections(state.table.open());
+        Ok(Alive(connection))
+    }
+
+    /// Has the least useful connection closed, because the system has no more files.
+    fn make_room(&self) {
+        let mut state = self.lock();
+        if let Some(closed) = state.table.make_room().and_then(|closed| state.open.remove(&closed)) {
+            closed.close.notify_one();
+        }
+    }
+
+    /// Waits until few enough are being closed: closing takes no more than a turn of the scheduler.
+    async fn until_room(&self) {
+        loop {
+            let left = self.left.notified();
+            if self.lock().alive < self.limits.total + MOST_CLOSING {
+                return;
+            }
+            left.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change is whole, whatever the thread that held it last did.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection whose socket is open. Dropped after the socket.
+struct Alive(Arc<Connection>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        let connections = &self.0.connections;
+        let mut state = connections.lock();
+        state.table.leave(self.0.id);
+        state.open.remove(&self.0.id);
+        state.alive -= 1;
+        numbers::connections(state.table.open());
+        drop(state);
+        connections.left.notify_one();
+    }
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    id: ConnectionId,
+    connections: Arc<Connections>,
+    /// It is to be closed for another one.
+    close: Notify,
+    /// No request is under way any more.
+    quiet: Notify,
+    progress: Mutex<Progress>,
+}
+
+/// How far a connection is.
+#[derive(Debug)]
+struct Progress {
+    began: Instant,
+    in_flight: usize,
+    answered: bool,
+    /// Whether requests can overlap, so that single bytes say nothing about the next one.
+    is_multiplexed: bool,
+    quiet_since: Instant,
+    /// When the first byte of the next request came.
+    head_since: Option<Instant>,
+}
+
+impl Connection {
+    fn new(id: ConnectionId, connections: Arc<Connections>) -> Connection {
+        let now = Instant::now();
+        let progress = Progress {
+            began: now,
+            in_flight: 0,
+            answered: false,
+            is_multiplexed: false,
+            quiet_since: now,
+            head_since: None,
+        };
+        Connection {
+            id,
+            connections,
+            close: Notify::new(),
+            quiet: Notify::new(),
+            progress: Mutex::new(progress),
+        }
+    }
+
+    fn step(&self, step: Step) {
+        let now = self.connections.began.elapsed();
+        self.connections.lock().table.step(self.id, step, now);
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn request_began(&self, is_multiplexed: bool) {
+        self.step(Step::Began);
+        let mut progress = self.progress();
+        progress.in_flight += 1;
+        progress.is_multiplexed = is_multiplexed;
+        progress.head_since = None;
+    }
+
+    fn request_ended(&self, how: windlass_core::inbound::connections::Progress) {
+        self.step(Step::Ended(how));
+        let mut progress = self.progress();
+        progress.in_flight -= 1;
+        progress.answered = true;
+        progress.quiet_since = Instant::now();
+        drop(progress);
+        self.quiet.notify_one();
+    }
+
+    /// Bytes came.
+    fn bytes_came(&self) {
+        let mut progress = self.progress();
+        if progress.in_flight == 0 && progress.head_since.is_none() {
+            progress.head_since = Some(Instant::now());
+            drop(progress);
+            self.quiet.notify_one();
+        }
+    }
+
+    /// When the client is too late; never while a request is under way.
+    fn deadline(&self) -> Option<Instant> {
+        let Timeouts { header, idle, .. } = self.connections.timeouts;
+        let progress = self.progress();
+        if progress.in_flight > 0 {
+            return None;
+        }
+        Some(match progress.head_since {
+            _ if !progress.answered => progress.began + header,
+            Some(since) if !progress.is_multiplexed => since + header,
+            _ => progress.quiet_since + idle,
+        })
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.progress().in_flight == 0
+    }
+
+    /// Waits until the connection is to be closed from here.
+    async fn until_closed(&self, mut stopping: watch::Receiver<bool>) -> ConnectionEnd {
+        let late = async {
+            loop {
+                let quiet = self.quiet.notified();
+                match self.deadline() {
+                    Some(deadline) if deadline <= Instant::now() => return,
+                    Some(deadline) => {
+                        tokio::select! {
+                            () = tokio::time::sleep_until(deadline.into()) => {}
+                            () = quiet => {}
+                        }
+                    }
+                    None => quiet.await,
+                }
+            }
+        };
+        let stopped = async {
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+            // What is under way is brought to an end by whoever speaks on the connection.
+            if !self.is_quiet() {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = self.close.notified() => ConnectionEnd::Replaced,
+            () = late => ConnectionEnd::Late,
+            () = stopped => ConnectionEnd::Ended,
+        }
+    }
+}

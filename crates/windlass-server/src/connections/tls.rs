@@ -1,0 +1,208 @@
+//! TLS of our own: a certificate and its key from files, which may be replaced while the server runs.
+//!
+//! A new pair is used as soon as it is whole. One that is not is reported, and the old one stays in use. Files are often
+//! replaced one after the other, so a pair that does not fit is reported only when it stays that way.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{self, ServerConfig};
+use windlass_core::digest::Digest;
+use windlass_core::redacted::Redacted;
+
+use crate::numbers::{self, Outcome};
+
+/// The largest file that is read: a chain of certificates has some kilobytes.
+const MAX_FILE: u64 = 1024 * 1024;
+
+/// Where a certificate and its key are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate, followed by those that vouch for it, in PEM.
+    pub certificate: PathBuf,
+    /// Its private key, in PEM.
+    pub key: PathBuf,
+}
+
+/// Why TLS cannot be used as configured.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file is too large to be what it should be.
+    #[error("{path} is too large for a certificate or a key")]
+    TooLarge {
+        /// Which.
+        path: PathBuf,
+    },
+    /// There is no certificate in the file.
+    #[error("{path} holds no certificate in PEM")]
+    NoCertificate {
+        /// Which.
+        path: PathBuf,
+    },
+    /// There is no private key in the file.
+    #[error("{path} holds no private key in PEM")]
+    NoKey {
+        /// Which.
+        path: PathBuf,
+    },
+    /// They do not belong together, or are of a kind that is not understood.
+    #[error("the certificate {certificate} and the key {key} cannot be used together: {source}")]
+    Pair {
+        /// The certificate's file.
+        certificate: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+        /// Why.
+        source: rustls::Error,
+    },
+}
+
+impl TlsFiles {
+    /// Whether both files can be used, as the server would.
+    pub fn check(&self) -> Result<(), TlsError> {
+        self.read().and_then(|pair| pair.config(self)).map(drop)
+    }
+
+    fn read(&self) -> Result<PemPair, TlsError> {
+        Ok(PemPair { certificate: read_file(&self.certificate)?, key: Redacted::new(read_file(&self.key)?) })
+    }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, TlsError> {
+    let failed = |source| TlsError::File { path: path.to_path_buf(), source };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
+    match u64::try_from(bytes.len()) {
+        Ok(length) if length <= MAX_FILE => Ok(bytes),
+        _ => Err(TlsError::TooLarge { path: path.to_path_buf() }),
+    }
+}
+
+/// What both files hold.
+struct PemPair {
+    certificate: Vec<u8>,
+    key: Redacted<Vec<u8>>,
+}
+
+impl PemPair {
+    fn digest(&self) -> Digest {
+        Digest::of_parts([self.certificate.as_slice(), self.key.expose().as_slice()])
+    }
+
+    fn config(&self, files: &TlsFiles) -> Result<ServerConfig, TlsError> {
+        let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&self.certificate)
+            .collect::<Result<_, _>>()
+            .ok()
+            .filter(|chain: &Vec<_>| !chain.is_empty())
+            .ok_or_else(|| TlsError::NoCertificate { path: files.certificate.clone() })?;
+        let key = PrivateKeyDer::from_pem_slice(self.key.expose())
+            .map_err(|_| TlsError::NoKey { path: files.key.clone() })?;
+        let unusable = |source| TlsError::Pair {
+            certificate: files.certificate.clone(),
+            key: files.key.clone(),
+            source,
+        };
+        let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(unusable)?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .map_err(unusable)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(config)
+    }
+}
+
+/// The certificate and key in use.
+#[derive(Debug)]
+pub(crate) struct TlsKeys {
+    files: TlsFiles,
+    current: RwLock<Arc<ServerConfig>>,
+    seen: Mutex<Seen>,
+}
+
+/// What was found in the files when they were last looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// The pair that is in use.
+    InUse(Digest),
+    /// Something that cannot be used, found once: perhaps it is being replaced at this moment.
+    Unusable(Option<Digest>),
+    /// The same, found twice and reported.
+    Reported(Option<Digest>),
+}
+
+impl TlsKeys {
+    pub(crate) fn load(files: TlsFiles) -> Result<TlsKeys, TlsError> {
+        let pair = files.read()?;
+        let config = Arc::new(pair.config(&files)?);
+        let seen = Mutex::new(Seen::InUse(pair.digest()));
+        Ok(TlsKeys { files, current: RwLock::new(config), seen })
+    }
+
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        TlsAcceptor::from(Arc::clone(&current))
+    }
+
+    /// Looks at the files again, and uses what is new and whole.
+    fn look_again(&self) {
+        let read = self.files.read();
+        let digest = read.as_ref().ok().map(PemPair::digest);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if digest.is_some_and(|digest| *seen == Seen::InUse(digest)) || *seen == Seen::Reported(digest) {
+            return;
+        }
+        let error = match (read.and_then(|pair| pair.config(&self.files)), digest) {
+            (Ok(config), Some(digest)) => {
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+                *seen = Seen::InUse(digest);
+                numbers::tls_reload(Outcome::Done);
+                tracing::info!("the TLS certificate was replaced and is in use");
+                return;
+            }
+            (Ok(_), None) => return,
+            (Err(error), _) => error,
+        };
+        if *seen != Seen::Unusable(digest) {
+            *seen = Seen::Unusable(digest);
+            return;
+        }
+        *seen = Seen::Reported(digest);
+        numbers::tls_reload(Outcome::Failed);
+        tracing::error!(%error, "the new TLS certificate cannot be used; the old one stays in use");
+    }
+}
+
+/// Looks at the files every so often until the server stops.
+pub(crate) async fn reload_loop(
+    keys: Arc<TlsKeys>,
+    every: std::time::Duration,
+    mut stopping: watch::Receiver<bool>,
+) {
+    loop {
+        tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+            () = tokio::time::sleep(every) => {}
+        }
+        let keys = Arc::clone(&keys);
+        // Files may be on a disk that takes its time.
+        let _ = tokio::task::spawn_blocking(move || keys.look_again()).await;
+    }
+}

@@ -1,0 +1,69 @@
+//! Where a request comes from: the one place that says so, for the audit log, for limits and for cookies.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv6Addr};
+
+use axum::extract::{FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
+use windlass_core::inbound::forwarded::{ForwardedHeaders, Scheme, origin_of};
+
+use crate::connections::Peer;
+use crate::server::Server;
+
+/// Where a request comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// The client's address, as far as proxies are trusted to tell it.
+    pub(crate) address: String,
+    /// How the client came.
+    pub(crate) scheme: Scheme,
+}
+
+/// Where a request comes from. One that tools make on behalf of another has its origin already.
+pub(super) fn of(server: &Server, request: &Request) -> Origin {
+    if let Some(known) = request.extensions().get::<Origin>() {
+        return known.clone();
+    }
+    let peer = request.extensions().get::<Peer>();
+    let address = peer.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.address.ip());
+    let headers = forwarded_headers(request.headers());
+    let found = origin_of(address, &headers, &server.config().trusted_proxies);
+    let scheme = found.scheme.or(peer.map(|peer| peer.scheme)).unwrap_or(Scheme::Http);
+    Origin { address: found.address.to_string(), scheme }
+}
+
+/// The address a request comes from.
+pub(crate) fn address_of(request: &Request) -> String {
+    request.extensions().get::<Origin>().map(|origin| origin.address.clone()).unwrap_or_default()
+}
+
+/// How a client came, as far as browsers and links are concerned: over TLS if the operator, our own TLS or a trusted proxy
+/// says so.
+pub(crate) fn scheme_of(server: &Server, extensions: &Extensions) -> Scheme {
+    let config = server.config();
+    let is_public = config.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
+    let is_https = extensions.get::<Origin>().is_some_and(|origin| origin.scheme == Scheme::Https);
+    if is_public || config.tls.is_some() || is_https { Scheme::Https } else { Scheme::Http }
+}
+
+/// How a client came, for handlers.
+pub(crate) struct ClientScheme(pub(crate) Scheme);
+
+impl FromRequestParts<Server> for ClientScheme {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<ClientScheme, Infallible> {
+        Ok(ClientScheme(scheme_of(server, &parts.extensions)))
+    }
+}
+
+fn forwarded_headers(headers: &HeaderMap) -> ForwardedHeaders<'_> {
+    // What is no text is an entry that cannot be read.
+    let all = |name| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect();
+    ForwardedHeaders {
+        x_forwarded_for: all("x-forwarded-for"),
+        x_forwarded_proto: all("x-forwarded-proto"),
+        forwarded: all("forwarded"),
+    }
+}

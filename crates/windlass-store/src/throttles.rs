@@ -1,0 +1,112 @@
+//! Failed sign-ins as they are counted, and the places from which people signed in.
+
+use std::time::Duration;
+
+use windlass_core::inbound::throttle::Failures;
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// Places that are remembered for one person.
+const PLACES_PER_PERSON: i64 = 32;
+
+impl Reading {
+    /// The failures of a subject.
+    pub async fn failures(&mut self, subject: &str) -> Result<Option<Failures>, StoreError> {
+        let sql = "SELECT failures, last_at FROM throttles WHERE subject = $1";
+        let mut rows = self.connection.rows(sql, values![subject]).await?;
+        rows.first_mut().map(|row| Ok(Failures { count: row.number()?, last_at: row.moment()? })).transpose()
+    }
+
+    /// How many subjects have failures.
+    pub async fn failures_count(&mut self) -> Result<usize, StoreError> {
+        let mut rows = self.connection.rows("SELECT COUNT(*) FROM throttles", Vec::new()).await?;
+        rows.first_mut().map_or(Ok(0), Row::count)
+    }
+
+    /// Whether a person signed in from an address block.
+    pub async fn sign_in_place_is_known(&mut self, user_id: &str, block: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM sign_in_places WHERE user_id = $1 AND block = $2";
+        Ok(!self.connection.rows(sql, values![user_id, block]).await?.is_empty())
+    }
+}
+
+impl Writing {
+    /// Sees to it that nobody else counts failures of a subject before this transaction ends.
+    pub async fn failures_lock(&mut self, subject: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE throttles SET failures = failures WHERE subject = $1";
+        self.connection.execute(sql, values![subject]).await?;
+        Ok(())
+    }
+
+    /// Counts a failure. Those before it are forgotten one by one, each after the time given, if any is.
+    pub async fn failure_add(
+        &mut self,
+        subject: &str,
+        forgets_one_in: Option<Duration>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let forgets = forgets_one_in.and_then(|time| i64::try_from(time.as_millis()).ok());
+        let forgets = forgets.unwrap_or(i64::MAX).max(1);
+        let sql = "INSERT INTO throttles (subject, failures, first_at, last_at) VALUES ($1, 1, $2, $2) \
+                   ON CONFLICT (subject) DO UPDATE SET last_at = excluded.last_at, failures = CASE \
+                   WHEN (excluded.last_at - throttles.last_at) / $3 >= throttles.failures THEN 1 \
+                   ELSE throttles.failures - (excluded.last_at - throttles.last_at) / $3 + 1 END";
+        self.connection.execute(sql, values![subject, now, forgets]).await?;
+        Ok(())
+    }
+
+    /// Takes a failure back that was counted for an attempt which then succeeded.
+    pub async fn failure_take_back(&mut self, subject: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE throttles SET failures = failures - 1 WHERE subject = $1 AND failures > 0";
+        self.connection.execute(sql, values![subject]).await?;
+        Ok(())
+    }
+
+    /// Forgets the failures of a subject.
+    pub async fn failures_clear(&mut self, subject: &str) -> Result<(), StoreError> {
+        self.connection.execute("DELETE FROM throttles WHERE subject = $1", values![subject]).await?;
+        Ok(())
+    }
+
+    /// Forgets the failures of all subjects that begin like this. The text has no character that patterns know.
+    pub async fn failures_clear_all(&mut self, beginning: &str) -> Result<(), StoreError> {
+        let sql = "DELETE FROM throttles WHERE subject LIKE $1";
+        self.connection.execute(sql, values![format!("{beginning}%")]).await?;
+        Ok(())
+    }
+
+    /// Forgets failures whose last is older than a moment, and all but the newest so many.
+    pub async fn failures_forget(&mut self, before: Timestamp, most: usize) -> Result<u64, StoreError> {
+        let old = "DELETE FROM throttles WHERE last_at < $1";
+        let forgotten = self.connection.execute(old, values![before]).await?;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let over = "DELETE FROM throttles WHERE subject NOT IN \
+                    (SELECT subject FROM throttles ORDER BY last_at DESC, subject LIMIT $1)";
+        Ok(forgotten + self.connection.execute(over, values![most]).await?)
+    }
+
+    /// Notes that a person signed in from an address block, and forgets where they were long ago.
+    pub async fn sign_in_place_note(
+        &mut self,
+        user_id: &str,
+        block: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO sign_in_places (user_id, block, last_at) VALUES ($1, $2, $3) \
+                   ON CONFLICT (user_id, block) DO UPDATE SET last_at = excluded.last_at";
+        self.connection.execute(sql, values![user_id, block, now]).await?;
+        let sql = "DELETE FROM sign_in_places WHERE user_id = $1 AND block NOT IN (SELECT block FROM \
+                   sign_in_places WHERE user_id = $1 ORDER BY last_at DESC, block LIMIT $2)";
+        self.connection.execute(sql, values![user_id, PLACES_PER_PERSON]).await?;
+        Ok(())
+    }
+
+    /// Forgets places from which nobody signed in since a moment.
+    pub async fn sign_in_places_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        self.connection.execute("DELETE FROM sign_in_places WHERE last_at < $1", values![before]).await
+    }
+}

@@ -1,0 +1,82 @@
+//! Failed sign-ins and the places from which people signed in.
+
+use std::time::Duration;
+
+use windlass_core::inbound::throttle::Failures;
+
+use crate::world::{at, on_both};
+
+#[test]
+fn failures_are_counted_taken_back_cleared_and_forgotten() {
+    on_both(|world| async move {
+        let mut writing = world.store.write().await.unwrap();
+        for second in 1..=3 {
+            writing.failure_add("ada", None, at(second)).await.unwrap();
+        }
+        writing.failure_add("bob", None, at(9)).await.unwrap();
+        for subject in ["ada", "nobody"] {
+            writing.failures_lock(subject).await.unwrap();
+        }
+        assert_eq!(writing.failures("ada").await.unwrap(), Some(Failures { count: 3, last_at: at(3) }));
+        assert_eq!(writing.failures("nobody").await.unwrap(), None);
+        writing.failure_take_back("ada").await.unwrap();
+        assert_eq!(writing.failures("ada").await.unwrap(), Some(Failures { count: 2, last_at: at(3) }));
+        assert_eq!(writing.failures_forget(at(9), 100).await.unwrap(), 1);
+        assert_eq!(writing.failures("ada").await.unwrap(), None);
+        writing.failures_clear("bob").await.unwrap();
+        assert_eq!(writing.failures("bob").await.unwrap(), None);
+        for subject in ["p:1:a", "p:1:b", "p:2:a"] {
+            writing.failure_add(subject, None, at(10)).await.unwrap();
+        }
+        writing.failures_clear_all("p:1:").await.unwrap();
+        assert_eq!(writing.failures_count().await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn failures_are_forgotten_one_by_one_where_a_time_is_given() {
+    on_both(|world| async move {
+        let mut writing = world.store.write().await.unwrap();
+        let each = Some(Duration::from_secs(10));
+        for _ in 0..5 {
+            writing.failure_add("block", each, at(0)).await.unwrap();
+        }
+        writing.failure_add("block", each, at(25)).await.unwrap();
+        assert_eq!(writing.failures("block").await.unwrap(), Some(Failures { count: 4, last_at: at(25) }));
+        writing.failure_add("block", each, at(25 + 40)).await.unwrap();
+        assert_eq!(writing.failures("block").await.unwrap(), Some(Failures { count: 1, last_at: at(65) }));
+    });
+}
+
+#[test]
+fn no_more_subjects_are_kept_than_there_is_room_for_and_the_newest_stay() {
+    on_both(|world| async move {
+        let mut writing = world.store.write().await.unwrap();
+        for number in 0..50 {
+            writing.failure_add(&format!("s{number:02}"), None, at(number)).await.unwrap();
+        }
+        assert_eq!(writing.failures_forget(at(0), 20).await.unwrap(), 30);
+        assert_eq!(writing.failures_count().await.unwrap(), 20);
+        assert!(writing.failures("s49").await.unwrap().is_some());
+        assert!(writing.failures("s29").await.unwrap().is_none());
+    });
+}
+
+#[test]
+fn where_people_signed_in_is_remembered_for_a_while_and_not_without_end() {
+    on_both(|world| async move {
+        let user = world.user("ada@example.com").await;
+        let mut writing = world.store.write().await.unwrap();
+        assert!(!writing.sign_in_place_is_known(&user.id, "192.0.2.1").await.unwrap());
+        writing.sign_in_place_note(&user.id, "192.0.2.1", at(1)).await.unwrap();
+        assert!(writing.sign_in_place_is_known(&user.id, "192.0.2.1").await.unwrap());
+        assert!(!writing.sign_in_place_is_known("another", "192.0.2.1").await.unwrap());
+        for number in 2..50 {
+            writing.sign_in_place_note(&user.id, &format!("192.0.2.{number}"), at(number)).await.unwrap();
+        }
+        assert!(!writing.sign_in_place_is_known(&user.id, "192.0.2.1").await.unwrap());
+        assert!(writing.sign_in_place_is_known(&user.id, "192.0.2.49").await.unwrap());
+        assert_eq!(writing.sign_in_places_forget(at(49)).await.unwrap(), 31);
+        assert!(writing.sign_in_place_is_known(&user.id, "192.0.2.49").await.unwrap());
+    });
+}
