@@ -70,7 +70,9 @@ codes! {
     FilesTooMany "files-too-many" Error:
         "fleet.yaml may include 512 files, by at most as many patterns. Use fewer, larger files.";
     ResourcesTooMany "resources-too-many" Error:
-        "One repository may declare 100,000 resources. Split the fleet over several repositories.";
+        "One repository may declare 100,000 resources, in files of 4,000,000 values together. Split the fleet over several repositories.";
+    TreeTooLarge "tree-too-large" Error:
+        "Looking for the files of the fleet costs more than it may: too many directories, directories nested too deep, paths too long, or too much time. Let `include` name the directories that hold the fleet; a repository whose directories repeat or nest without end is an attack.";
     YamlEncoding "yaml-encoding" Error:
         "The file is not valid UTF-8. Save it as UTF-8, without a legacy encoding.";
     YamlControlCharacter "yaml-control-character" Error:

@@ -4,6 +4,9 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use windlass_core::manifest::Selection;
+
+use crate::walk::{Child, Directories, WalkLimits, too_many_names, walk};
 use crate::{EntryKind, ReadError, Tree};
 
 /// A directory on disk. Links inside it are seen and refused, never followed.
@@ -26,21 +29,34 @@ impl Directory {
             _ => EntryKind::Other,
         })
     }
+}
 
-    fn walk(&self, relative: &str, found: &mut Vec<(String, EntryKind)>) -> Result<(), ReadError> {
-        let fail = |source: std::io::Error| ReadError { path: relative.to_owned(), source: source.into() };
-        for entry in fs::read_dir(self.root.join(relative)).map_err(fail)? {
+impl Directories for Directory {
+    type Id = ();
+
+    fn children(&self, path: &str, (): &(), at_most: usize) -> Result<Vec<(String, Child<()>)>, ReadError> {
+        let fail = |source: std::io::Error| ReadError { path: path.to_owned(), source: source.into() };
+        let mut children = Vec::new();
+        for entry in fs::read_dir(self.root.join(path)).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let name = entry.file_name();
             // A name that is not UTF-8 cannot be written in a pattern either.
             let Some(name) = name.to_str().filter(|name| *name != ".git") else { continue };
-            let path = if relative.is_empty() { name.to_owned() } else { format!("{relative}/{name}") };
-            match Directory::kind_of(&entry.path()).map_err(fail)? {
-                EntryKind::Directory => self.walk(&path, found)?,
-                kind => found.push((path, kind)),
+            if children.len() == at_most {
+                return Err(too_many_names(WalkLimits::default().entries).at(path));
             }
+            let child = match entry.file_type().map_err(fail)?.is_dir() {
+                true => Child::Directory(()),
+                false => Child::File(()),
+            };
+            children.push((name.to_owned(), child));
         }
-        Ok(())
+        Ok(children)
+    }
+
+    fn kind(&self, path: &str, (): &()) -> Result<EntryKind, ReadError> {
+        let fail = |source: std::io::Error| ReadError { path: path.to_owned(), source: source.into() };
+        Directory::kind_of(&self.root.join(path)).map_err(fail)
     }
 }
 
@@ -63,13 +79,8 @@ impl Tree for Directory {
         Ok(Some(kind))
     }
 
-    fn list(&self, directory: &str) -> Result<Vec<(String, EntryKind)>, ReadError> {
-        let mut found = Vec::new();
-        if self.entry(directory)? == Some(EntryKind::Directory) {
-            self.walk(directory, &mut found)?;
-        }
-        found.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(found)
+    fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError> {
+        walk(self, (), selection, WalkLimits::default())
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {

@@ -1,8 +1,14 @@
 //! Files that someone sent, as a tree.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use windlass_core::manifest::{MAX_FILES, Selection};
 
 use crate::{EntryKind, ReadError, Tree};
+
+/// Enough of a path to recognise it.
+const SHOWN_CHARS: usize = 200;
 
 /// Why files that were sent are no tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,11 +18,12 @@ pub struct FilePathError {
     reason: &'static str,
 }
 
-/// Files in memory, and paths of which nothing is known but that they are there. There are no links among them.
+/// Files in memory, and paths of which nothing is known but that they are there. There are no links among them. Directories
+/// are not kept: they are there if something begins with them, so that a path costs no more than its length.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     files: BTreeMap<String, Vec<u8>>,
-    /// Directories, and paths that are there without their content.
+    /// Paths that are there without their content.
     there: BTreeSet<String>,
 }
 
@@ -28,25 +35,32 @@ impl Files {
     ) -> Result<Files, FilePathError> {
         let mut tree = Files::default();
         for (path, content) in files {
-            tree.note(&path)?;
+            check(&path)?;
             tree.files.insert(path, content);
         }
         for path in there {
-            tree.note(&path)?;
+            check(&path)?;
             tree.there.insert(path);
         }
         Ok(tree)
     }
 
-    /// Notes the directories around a path.
-    fn note(&mut self, path: &str) -> Result<(), FilePathError> {
-        if let Some(reason) = problem(path) {
-            return Err(FilePathError { path: path.to_owned(), reason });
-        }
-        for (end, _) in path.match_indices('/') {
-            self.there.insert(path[..end].to_owned());
-        }
-        Ok(())
+    /// Whether something lies in this directory, or below.
+    fn is_directory(&self, path: &str) -> bool {
+        let below = format!("{path}/");
+        let first_file =
+            self.files.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded)).next();
+        let first_path =
+            self.there.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded)).next();
+        first_file.is_some_and(|(path, _)| path.starts_with(&below))
+            || first_path.is_some_and(|path| path.starts_with(&below))
+    }
+}
+
+fn check(path: &str) -> Result<(), FilePathError> {
+    match problem(path) {
+        Some(reason) => Err(FilePathError { path: path.chars().take(SHOWN_CHARS).collect(), reason }),
+        None => Ok(()),
     }
 }
 
@@ -69,14 +83,17 @@ impl Tree for Files {
         let path = path.trim_end_matches('/');
         Ok(match self.files.get(path) {
             Some(content) => Some(EntryKind::File(content.len() as u64)),
-            None => (path.is_empty() || self.there.contains(path)).then_some(EntryKind::Directory),
+            None => {
+                let is_there = path.is_empty() || self.there.contains(path) || self.is_directory(path);
+                is_there.then_some(EntryKind::Directory)
+            }
         })
     }
 
-    fn list(&self, directory: &str) -> Result<Vec<(String, EntryKind)>, ReadError> {
-        let below = if directory.is_empty() { String::new() } else { format!("{directory}/") };
-        let inside = self.files.iter().filter(|(path, _)| path.starts_with(&below));
-        Ok(inside.map(|(path, content)| (path.clone(), EntryKind::File(content.len() as u64))).collect())
+    fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError> {
+        let selected = self.files.iter().filter(|(path, _)| selection.takes(path));
+        let listed = selected.map(|(path, content)| (path.clone(), EntryKind::File(content.len() as u64)));
+        Ok(listed.take(MAX_FILES + 1).collect())
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
@@ -89,6 +106,9 @@ impl Tree for Files {
 
 #[cfg(test)]
 mod tests {
+    use windlass_core::manifest::IncludePattern;
+    use windlass_core::shape::TextValue as _;
+
     use super::*;
 
     fn files(paths: &[&str]) -> Result<Files, FilePathError> {
@@ -112,9 +132,11 @@ mod tests {
         assert_eq!(tree.entry("fleet.d").ok().flatten(), Some(EntryKind::Directory));
         assert_eq!(tree.entry("apps/web").ok().flatten(), Some(EntryKind::Directory));
         assert_eq!(tree.entry("apps/other").ok().flatten(), None);
-        let listed = tree.list("fleet.d").expect("a list");
+        assert_eq!(tree.entry("apps").ok().flatten(), Some(EntryKind::Directory));
+        assert_eq!(tree.entry("app").ok().flatten(), None);
+        let pattern = IncludePattern::read("**/*.yaml").expect("a pattern");
+        let listed = tree.list(&Selection::of(&[pattern])).expect("a list");
         assert_eq!(listed, [("fleet.d/b.yaml".to_owned(), EntryKind::File(2))]);
-        assert_eq!(tree.list("").map(|all| all.len()).ok(), Some(2));
         assert_eq!(tree.read("fleet.d/b.yaml").ok(), Some(b"bc".to_vec()));
         assert!(tree.read("apps/web").is_err());
     }

@@ -2,7 +2,8 @@
 //!
 //! A [`Tree`] lists and reads files of one state of a repository: a directory on disk, files that someone sent, or a git
 //! revision read straight from the object database, never checked out. A [`Mirror`] brings revisions from a remote. [`read_fleet`] collects the files of a fleet from either. Symbolic
-//! links and submodules are refused everywhere, and nothing larger than the limits is ever read into memory.
+//! links and submodules are refused everywhere, and nothing larger than the limits is ever read into memory: whatever is
+//! walked, listed or read has a budget, which is asked before the work.
 
 mod directory;
 mod files;
@@ -10,6 +11,7 @@ mod git;
 mod parallel;
 mod read;
 mod remote;
+mod walk;
 
 pub use directory::Directory;
 pub use files::{FilePathError, Files};
@@ -24,6 +26,8 @@ pub use remote::{
     Branch, BranchError, Credential, HostKeys, HostKeysError, Insecure, PathPrefix, PathPrefixError,
     RemoteUrl, RemoteUrlError, Scheme,
 };
+
+use windlass_core::manifest::Selection;
 
 /// What stands at a path of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +56,8 @@ pub trait Tree {
     /// What stands at a path, without following links anywhere on the way. `None` if nothing does.
     fn entry(&self, path: &str) -> Result<Option<EntryKind>, ReadError>;
 
-    /// The paths of everything in a directory and below, directories left out, sorted. The empty path is the root.
-    fn list(&self, directory: &str) -> Result<Vec<(String, EntryKind)>, ReadError>;
+    /// The paths that are selected, directories left out, sorted. Of more than a fleet may have, only some.
+    fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError>;
 
     /// The content of a regular file.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;

@@ -2,9 +2,10 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use windlass_core::manifest::{FileManifest, Memo, Role, SourceFile, read_file};
+use windlass_core::manifest::{FileManifest, FleetSize, Memo, Role, SourceFile, read_file};
 
 /// Reads the files the memo does not know yet, several at a time. Files are read independently of one another, so the
 /// result is the same as reading them one by one.
@@ -15,9 +16,10 @@ pub fn read_ahead(files: &[SourceFile], memo: &mut Memo) {
     if workers < 2 {
         return;
     }
-    let next = AtomicUsize::new(0);
+    let (next, size) = (AtomicUsize::new(0), Mutex::new(FleetSize::default()));
     let read: Vec<Vec<(usize, FileManifest)>> = thread::scope(|scope| {
-        let started: Vec<_> = (0..workers).map(|_| scope.spawn(|| read_some(&unknown, &next))).collect();
+        let started: Vec<_> =
+            (0..workers).map(|_| scope.spawn(|| read_some(&unknown, &next, &size))).collect();
         // A worker that panicked read nothing; the memo's owner will meet the same file again.
         started.into_iter().filter_map(|worker| worker.join().ok()).collect()
     });
@@ -27,12 +29,25 @@ pub fn read_ahead(files: &[SourceFile], memo: &mut Memo) {
     }
 }
 
-/// Takes files from the list until none is left.
-fn read_some(files: &[(Role, &SourceFile)], next: &AtomicUsize) -> Vec<(usize, FileManifest)> {
+/// Takes files from the list until none is left, or all that was read is more than a fleet may have.
+fn read_some(
+    files: &[(Role, &SourceFile)],
+    next: &AtomicUsize,
+    size: &Mutex<FleetSize>,
+) -> Vec<(usize, FileManifest)> {
     let mut read = Vec::new();
     loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
         let Some((role, file)) = files.get(index) else { return read };
-        read.push((index, read_file(&file.path, &file.bytes, *role)));
+        let manifest = read_file(&file.path, &file.bytes, *role);
+        // Numbers are sound whatever the thread that held them last did.
+        let mut together = size.lock().unwrap_or_else(PoisonError::into_inner);
+        *together = together.plus(&manifest);
+        let is_enough = together.is_too_large();
+        drop(together);
+        read.push((index, manifest));
+        if is_enough {
+            next.store(files.len(), Ordering::Relaxed);
+        }
     }
 }

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::manifest::{
-    FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, Memo, SourceFile, select_includes,
+    FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, Memo, Selection, SourceFile,
 };
 use windlass_core::yaml::MAX_FILE_BYTES;
 
+use crate::walk::TooMuch;
 use crate::{EntryKind, ReadError, Tree};
 
 /// The files of a fleet, root first, and what stood in the way of reading others.
@@ -31,49 +32,53 @@ pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
     if patterns.is_empty() {
         return fleet;
     }
-    let listed = match list_for(tree, &patterns, &mut fleet.problems) {
+    let listed = match list_for(tree, root, &patterns, &mut fleet.problems) {
         Ok(listed) => listed,
         Err(error) => {
-            fleet.problems.push(unreadable(&error));
+            fleet.problems.push(unreadable(root, &error));
             return fleet;
         }
     };
-    let included = select_includes(&patterns, listed.keys().map(String::as_str).filter(|path| *path != root));
-    if included.len() >= MAX_FILES {
-        let message = format!("the fleet has {} files, more than {MAX_FILES}", included.len() + 1);
+    if listed.len() >= MAX_FILES {
+        let message = format!("the fleet has more than {MAX_FILES} files");
         fleet
             .problems
             .push(Diagnostic::with_file(Code::FilesTooMany, root, message).help("use fewer, larger files"));
         return fleet;
     }
-    for path in included {
-        let Some(bytes) = read_one(tree, path, &mut fleet.problems) else { continue };
-        total += bytes.len();
+    for (path, kind) in listed {
+        // Counted before it is read: what is too much is never in memory.
+        if let EntryKind::File(size) = kind {
+            total = total.saturating_add(usize::try_from(size).unwrap_or(usize::MAX).min(MAX_FILE_BYTES));
+        }
         if total > MAX_TOTAL_BYTES {
             let message = "the fleet's files have more than 64 MiB together";
             let help = "split the fleet over repositories";
             fleet.problems.push(Diagnostic::with_file(Code::FilesTooLarge, root, message).help(help));
             return fleet;
         }
-        fleet.files.push(SourceFile::new(path, bytes));
+        if let Some(bytes) = read_one(tree, &path, &mut fleet.problems) {
+            fleet.files.push(SourceFile::new(path, bytes));
+        }
     }
     fleet
 }
 
-/// What may be included: only the directories that the patterns' fixed beginnings name are looked into.
+/// What is included, without the root file.
 fn list_for(
     tree: &impl Tree,
+    root: &str,
     patterns: &[IncludePattern],
     problems: &mut Vec<Diagnostic>,
-) -> Result<BTreeMap<String, EntryKind>, ReadError> {
+) -> Result<Vec<(String, EntryKind)>, ReadError> {
     let directories: BTreeSet<String> = patterns.iter().map(fixed_directory).collect();
-    let mut listed = BTreeMap::new();
     for directory in &directories {
-        match tree.entry(directory)? {
-            Some(EntryKind::Other) => problems.push(not_regular(directory)),
-            _ => listed.extend(tree.list(directory)?),
+        if tree.entry(directory)? == Some(EntryKind::Other) {
+            problems.push(not_regular(directory));
         }
     }
+    let mut listed = tree.list(&Selection::of(patterns))?;
+    listed.retain(|(path, _)| path != root);
     Ok(listed)
 }
 
@@ -89,7 +94,7 @@ fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Opt
     let problem = match tree.entry(path) {
         Ok(Some(EntryKind::File(size))) if size as usize <= MAX_FILE_BYTES => match tree.read(path) {
             Ok(bytes) => return Some(bytes),
-            Err(error) => unreadable(&error),
+            Err(error) => unreadable(FLEET_FILE, &error),
         },
         Ok(Some(EntryKind::File(size))) => refuse(
             Code::FileTooLarge,
@@ -105,7 +110,7 @@ fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Opt
             &format!("there is no {path} here"),
             &format!("name a directory that has a {FLEET_FILE}, or the file itself"),
         ),
-        Err(error) => unreadable(&error),
+        Err(error) => unreadable(FLEET_FILE, &error),
     };
     problems.push(problem);
     None
@@ -116,7 +121,15 @@ fn not_regular(path: &str) -> Diagnostic {
         .help("put the content itself into the repository")
 }
 
-fn unreadable(error: &ReadError) -> Diagnostic {
+fn unreadable(root: &str, error: &ReadError) -> Diagnostic {
+    if let Some(TooMuch(reason)) = error.source.downcast_ref() {
+        // Told where `include` stands: what it names is a directory, and perhaps an endless one.
+        let place = if error.path.is_empty() { String::new() } else { format!(", at {}", error.path) };
+        let message = format!("the repository is not read further: {reason}{place}");
+        return Diagnostic::with_file(Code::TreeTooLarge, root, message).help(
+            "let `include` name the directories that hold the fleet; look at who made these directories",
+        );
+    }
     Diagnostic::with_file(Code::FileUnreadable, &error.path, format!("could not be read: {}", error.source))
         .help("check that it exists and that you may read it")
 }
@@ -125,12 +138,22 @@ impl FleetFiles {
     /// Adds a problem for each path the fleet needs and the tree does not have.
     pub fn check_paths(tree: &impl Tree, fleet: &mut Fleet) {
         let mut asked: BTreeMap<String, bool> = BTreeMap::new();
+        let mut unread = None;
         let mut missing = fleet.repository_paths();
         missing.retain(|needed| {
-            let is_there =
-                |path: &str| matches!(tree.entry(path), Ok(Some(EntryKind::File(_) | EntryKind::Directory)));
+            let mut is_there = |path: &str| match tree.entry(path) {
+                Ok(found) => matches!(found, Some(EntryKind::File(_) | EntryKind::Directory)),
+                // Nobody knows whether it is there: the reason is told instead, once.
+                Err(error) => {
+                    unread.get_or_insert(error);
+                    true
+                }
+            };
             !*asked.entry(needed.path.clone()).or_insert_with(|| is_there(&needed.path))
         });
+        let root = fleet.files.first().map_or(FLEET_FILE, |root| root.path.as_str());
+        let told = unread.as_ref().map(|error| unreadable(root, error));
+        fleet.diagnostics.extend(told);
         if !missing.is_empty() {
             fleet.report_missing_paths(missing);
         }

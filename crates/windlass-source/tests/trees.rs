@@ -8,7 +8,8 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use support::{Remote, Scratch};
-use windlass_core::manifest::Memo;
+use windlass_core::manifest::{IncludePattern, Memo, Selection};
+use windlass_core::shape::TextValue as _;
 use windlass_source::{EntryKind, GitTree, PathPrefix, Tree as _, read_fleet};
 use windlass_testkit::servers::WorkTree;
 
@@ -55,7 +56,7 @@ fn names_that_lead_elsewhere_are_passed_over() {
         ("40000", "..", &inner),
         ("40000", ".git", &inner),
         ("100644", "a/../../b", &blob),
-        ("100644", "fleet.yaml", &blob),
+        ("100644", "other.yaml", &blob),
     ] {
         raw.extend_from_slice(format!("{mode} {name}\0").as_bytes());
         raw.extend((0..40).step_by(2).map(|at| u8::from_str_radix(&id[at..at + 2], 16).unwrap()));
@@ -72,7 +73,8 @@ fn names_that_lead_elsewhere_are_passed_over() {
     let commit = work.git(&["commit-tree", "-m", "traps", tree.trim()]);
     work.git(&["update-ref", "refs/heads/main", &commit]);
     let (tree, _scratch) = mirrored(&work, "");
-    assert_eq!(tree.list("").unwrap(), [("fleet.yaml".to_owned(), EntryKind::File(11))]);
+    let all = Selection::of(&[IncludePattern::read("**").unwrap()]);
+    assert_eq!(tree.list(&all).unwrap(), [("other.yaml".to_owned(), EntryKind::File(11))]);
     for path in ["../fleet.yaml", ".git/fleet.yaml", "a/../../b"] {
         assert_eq!(tree.entry(path).unwrap(), None, "{path}");
     }

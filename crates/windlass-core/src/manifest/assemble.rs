@@ -8,6 +8,7 @@ use super::file::FileManifest;
 use super::fleet::{Fleet, place_remarks};
 use super::include::IncludePattern;
 use super::locate::{Origin, Part, Places};
+use super::size::{FleetSize, MAX_VALUES};
 use super::{MAX_FILES, MAX_RESOURCES, MAX_TOTAL_BYTES};
 use crate::catalogue::Known;
 use crate::code::Code;
@@ -61,7 +62,10 @@ impl Context {
 /// Joins the files of a fleet; the first is fleet.yaml itself.
 pub fn assemble(files: Vec<Arc<FileManifest>>, context: &Context) -> Fleet {
     let mut assembly = Assembly::new(files);
-    assembly.check_limits();
+    if assembly.check_limits() == Limits::Exceeded {
+        // What would be checked is not all there, and is too much to be looked at.
+        return assembly.finish();
+    }
     assembly.join();
     assembly.check_account(context);
     assembly.check_includes();
@@ -71,6 +75,13 @@ pub fn assemble(files: Vec<Arc<FileManifest>>, context: &Context) -> Fleet {
     check::networks(&mut assembly);
     check::cluster_groups(&mut assembly);
     assembly.finish()
+}
+
+/// Whether a fleet is as large as it may be, or larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limits {
+    Kept,
+    Exceeded,
 }
 
 /// The fleet while it is put together.
@@ -127,7 +138,7 @@ impl Assembly {
         self.files.first().map(|file| file.path.clone()).unwrap_or_default()
     }
 
-    fn check_limits(&mut self) {
+    fn check_limits(&mut self) -> Limits {
         let root = self.root_path();
         let total: usize = self.files.iter().map(|file| file.text.len()).sum();
         if total > MAX_TOTAL_BYTES {
@@ -143,14 +154,19 @@ impl Assembly {
                 Diagnostic::with_file(Code::FilesTooMany, &root, message).help("use fewer, larger files"),
             );
         }
-        let resources: usize = self.files.iter().map(|file| file.declarations.len()).sum();
-        if resources > MAX_RESOURCES {
-            let message = format!("the fleet declares {resources} resources, more than {MAX_RESOURCES}");
-            self.report(
-                Diagnostic::with_file(Code::ResourcesTooMany, &root, message)
-                    .help("split the fleet over repositories"),
-            );
+        let size = self.files.iter().fold(FleetSize::default(), |size, file| size.plus(file));
+        if !size.is_too_large() {
+            return Limits::Kept;
         }
+        let message = match size.resources > MAX_RESOURCES {
+            true => format!("the fleet declares more than {MAX_RESOURCES} resources"),
+            false => format!("the fleet's files hold more than {MAX_VALUES} values"),
+        };
+        self.report(
+            Diagnostic::with_file(Code::ResourcesTooMany, &root, message)
+                .help("split the fleet over repositories"),
+        );
+        Limits::Exceeded
     }
 
     fn join(&mut self) {

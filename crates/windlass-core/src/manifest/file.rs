@@ -68,6 +68,8 @@ pub struct FileManifest {
     pub diagnostics: Vec<Diagnostic>,
     /// Whether the file could be read to its end. Otherwise nobody knows what it declares.
     pub is_read: bool,
+    /// How many values it holds, keys included.
+    pub values: usize,
 }
 
 /// One resource as a file declares it.
@@ -106,6 +108,7 @@ pub fn read_file(path: &str, bytes: &[u8], role: Role) -> FileManifest {
         provider_configs: Vec::new(),
         diagnostics: Vec::new(),
         is_read: false,
+        values: 0,
     };
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -167,6 +170,7 @@ fn read_text(text: &str, role: Role, manifest: &mut FileManifest) -> Vec<Finding
     if text.contains(HIDDEN) {
         find_masks(tree.root(), &mut findings);
     }
+    manifest.values = tree.len();
     let mut decoder = Decoder::default();
     let root = tree.root();
     if let Some(file) = FleetFile::decode(root, &mut decoder) {

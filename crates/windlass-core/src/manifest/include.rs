@@ -1,15 +1,14 @@
 //! Which further files a fleet is made of.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
-use globset::{Glob, GlobBuilder};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 
 use super::{FLEET_FILE, MAX_FILES};
 use crate::code::Code;
 use crate::diagnostic::Finding;
 use crate::shape::{Canonical, Complaint, Decoder, Description, Shape, TextValue};
-use crate::value::quoted;
+use crate::value::{Wildcard, quoted};
 use crate::yaml::{Content, NodeRef};
 
 /// A glob relative to fleet.yaml. `*` and `?` stop at `/`; `**` does not.
@@ -87,16 +86,66 @@ impl TextValue for IncludePattern {
     }
 }
 
-/// The paths any of the patterns means, sorted, without fleet.yaml itself.
-pub fn select_includes<'p>(
-    patterns: &[IncludePattern],
-    paths: impl IntoIterator<Item = &'p str>,
-) -> BTreeSet<&'p str> {
-    let matchers: Vec<_> = patterns.iter().map(|pattern| pattern.glob.compile_matcher()).collect();
-    paths
-        .into_iter()
-        .filter(|path| *path != FLEET_FILE && matchers.iter().any(|matcher| matcher.is_match(path)))
-        .collect()
+/// What patterns mean together: which files, and which directories such files can lie in.
+#[derive(Debug)]
+pub struct Selection {
+    selected: Vec<(GlobMatcher, Reach)>,
+}
+
+impl Selection {
+    /// What any of these patterns means.
+    pub fn of(patterns: &[IncludePattern]) -> Selection {
+        let selected = patterns.iter().map(|pattern| {
+            let matcher = pattern.glob.compile_matcher();
+            (matcher, Reach::of(pattern.glob.glob()))
+        });
+        Selection { selected: selected.collect() }
+    }
+
+    /// Whether a path is meant. fleet.yaml itself never is.
+    pub fn takes(&self, path: &str) -> bool {
+        path != FLEET_FILE && self.selected.iter().any(|(matcher, _)| matcher.is_match(path))
+    }
+
+    /// Whether something in a directory, or below, can be meant. What cannot need not be looked into.
+    pub fn enters(&self, directory: &str) -> bool {
+        self.selected.iter().any(|(_, reach)| reach.leads_into(directory))
+    }
+}
+
+/// The directories in which a pattern can find something.
+#[derive(Debug)]
+struct Reach {
+    /// What the parts of the path must look like, from the first on.
+    parts: Vec<Wildcard>,
+    /// Whether anything may follow these parts, or nothing.
+    is_open: bool,
+}
+
+impl Reach {
+    /// Parts are compared as far as they are names with `*` and `?`; after anything else, every directory may be meant.
+    fn of(pattern: &str) -> Reach {
+        let mut parts = Vec::new();
+        let mut rest = pattern.split('/').peekable();
+        while let Some(part) = rest.next() {
+            let is_file = rest.peek().is_none();
+            let is_simple = !part.contains("**") && !part.contains(['{', '[', '}', ']']);
+            match Wildcard::read(part) {
+                _ if is_file => return Reach { parts, is_open: part.contains("**") },
+                Ok(name) if is_simple => parts.push(name),
+                _ => break,
+            }
+        }
+        Reach { parts, is_open: true }
+    }
+
+    fn leads_into(&self, directory: &str) -> bool {
+        let mut parts = self.parts.iter();
+        directory.split('/').all(|name| match parts.next() {
+            Some(part) => part.matches(name),
+            None => self.is_open,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -109,8 +158,40 @@ mod tests {
             [IncludePattern::read("*.yaml").unwrap(), IncludePattern::read("fleet.d/**/*.yaml").unwrap()];
         let paths =
             ["fleet.yaml", "a.yaml", "x/b.yaml", "fleet.d/c.yaml", "fleet.d/eu/d.yaml", "fleet.d/e.txt"];
-        let selected: Vec<&str> = select_includes(&patterns, paths).into_iter().collect();
+        let selection = Selection::of(&patterns);
+        let selected: Vec<&str> = paths.into_iter().filter(|path| selection.takes(path)).collect();
         assert_eq!(selected, ["a.yaml", "fleet.d/c.yaml", "fleet.d/eu/d.yaml"]);
+    }
+
+    #[test]
+    fn only_directories_in_which_a_pattern_can_find_something_are_entered() {
+        let enters = |pattern: &str, directory: &str| {
+            Selection::of(&[IncludePattern::read(pattern).unwrap()]).enters(directory)
+        };
+        for (pattern, directory) in [
+            ("fleet.d/*.yaml", "fleet.d"),
+            ("a/b/*.yaml", "a"),
+            ("a/*/c.yaml", "a/x"),
+            ("a-?/c.yaml", "a-1"),
+            ("a/**/c.yaml", "a/x/y/z"),
+            ("**", "x/y"),
+            ("{a/b,c}/*.yaml", "a/b"),
+            ("a/{b/c,d}.yaml", "a/b"),
+            ("[ab]/x.yaml", "b"),
+        ] {
+            assert!(enters(pattern, directory), "{pattern} {directory}");
+        }
+        for (pattern, directory) in [
+            ("fleet.d/*.yaml", "other"),
+            ("fleet.d/*.yaml", "fleet.d/deeper"),
+            ("*.yaml", "a"),
+            ("a/*/c.yaml", "a/x/y"),
+            ("a/b/*.yaml", "a/c"),
+            ("a/**/c.yaml", "b"),
+            ("a-?/c.yaml", "a-12"),
+        ] {
+            assert!(!enters(pattern, directory), "{pattern} {directory}");
+        }
     }
 
     #[test]

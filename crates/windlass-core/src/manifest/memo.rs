@@ -7,6 +7,7 @@ use super::assemble::{Context, assemble};
 use super::file::{FileManifest, Role, SourceFile, read_file};
 use super::fleet::Fleet;
 use super::include::IncludePattern;
+use super::size::FleetSize;
 use crate::digest::Digest;
 
 /// The files and the fleet of the last reading. Keeps nothing else, so it is as large as one fleet.
@@ -61,12 +62,22 @@ impl Memo {
         assemble(self.read_files(files), context)
     }
 
+    /// Reads files until there is more in them than a fleet may have; what comes after makes it no smaller.
     fn read_files(&self, files: &[SourceFile]) -> Vec<Arc<FileManifest>> {
-        let read = |(index, file): (usize, &SourceFile)| match self.files.get(&key_of(index, file)) {
-            Some(known) => Arc::clone(known),
-            None => Arc::new(read_file(&file.path, &file.bytes, role_of(index))),
-        };
-        files.iter().enumerate().map(read).collect()
+        let mut read = Vec::with_capacity(files.len());
+        let mut size = FleetSize::default();
+        for (index, file) in files.iter().enumerate() {
+            let manifest = match self.files.get(&key_of(index, file)) {
+                Some(known) => Arc::clone(known),
+                None => Arc::new(read_file(&file.path, &file.bytes, role_of(index))),
+            };
+            size = size.plus(&manifest);
+            read.push(manifest);
+            if size.is_too_large() {
+                break;
+            }
+        }
+        read
     }
 }
 

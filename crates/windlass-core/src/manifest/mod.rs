@@ -14,15 +14,17 @@ mod include;
 mod locate;
 mod memo;
 mod section;
+mod size;
 
 pub use assemble::{Context, assemble};
 pub use document::FleetFile;
 pub use file::{Declaration, FileManifest, ProviderConfig, Role, SourceFile, read_file};
 pub use fleet::{Fleet, NeededPath};
-pub use include::{IncludePattern, select_includes};
+pub use include::{IncludePattern, Selection};
 pub use locate::Origin;
 pub use memo::Memo;
 pub use section::{Entry, Section, SectionItem, Slot};
+pub use size::{FleetSize, MAX_VALUES};
 
 /// Name of the file every fleet begins with.
 pub const FLEET_FILE: &str = "fleet.yaml";

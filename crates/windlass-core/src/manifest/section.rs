@@ -1,5 +1,6 @@
 //! Named things: a map keyed by name, or a list whose items carry the name. Both read the same.
 
+use super::MAX_RESOURCES;
 use crate::diagnostic::{Code, Finding};
 use crate::shape::{
     Beside, Canonical, Decoder, Description, Record, SectionDescription, Segment, Shape, TextValue,
@@ -59,12 +60,14 @@ impl<S: SectionItem> Shape for Section<S> {
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
         let entries = match node.content() {
             Content::Mapping(entries) => entries
+                .take(MAX_RESOURCES + 1)
                 .filter_map(|(key, value)| {
                     let text = key.scalar_text().unwrap_or_default();
                     decoder.within(Segment::Key(text), |decoder| keyed_entry(key, value, decoder))
                 })
                 .collect(),
             Content::Sequence(items) => items
+                .take(MAX_RESOURCES + 1)
                 .enumerate()
                 .filter_map(|(index, item)| {
                     decoder.within(Segment::Index(index), |decoder| listed_entry(index, item, decoder))

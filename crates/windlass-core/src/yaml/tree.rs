@@ -66,6 +66,16 @@ impl<'s> Tree<'s> {
     {
         NodeRef { tree: self, id: self.root }
     }
+
+    /// How many values it holds, keys included.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether it holds nothing at all, as no text makes it.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
 }
 
 impl<'t> NodeRef<'t> {

@@ -8,11 +8,16 @@ use std::time::Duration;
 
 use windlass_outbound::ResolveError;
 
+use super::mirror::MAX_OBJECT_BYTES;
+
 /// What a server says is hostile text; this much of it is enough to recognise a cause.
 const MAX_QUOTED_CHARS: usize = 300;
 
 /// What gix says, in words alone, when it meets an object name of SHA-256.
 const SHA256_NAME: &str = "A hash sized 64 hexadecimal characters";
+
+/// What gix says, in words alone, when an object would take more memory than it may.
+const TOO_LARGE: &str = "too large to fit in memory";
 
 /// What stood in the way of talking to a remote.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -272,6 +277,10 @@ pub(super) fn of_gix(error: &gix::Error) -> Problem {
     let said: Vec<String> = error.iter_errors().map(ToString::to_string).collect();
     if said.iter().any(|text| text.contains(SHA256_NAME)) {
         return Problem::ObjectFormat;
+    }
+    if said.iter().any(|text| text.contains(TOO_LARGE)) {
+        let reason = format!("an object of it has more than {} MiB", MAX_OBJECT_BYTES >> 20);
+        return Problem::TooLarge { reason };
     }
     Problem::Protocol { reason: quoted(&said.join(": ")) }
 }

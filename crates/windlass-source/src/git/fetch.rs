@@ -9,7 +9,8 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use gix::protocol::transport::client::blocking_io::Transport;
 use gix::remote::fetch::{Shallow, Tags};
@@ -121,19 +122,17 @@ impl Mirror {
         let origin = format!("{}\n{}\n", options.url, options.revision);
         let received = match held {
             None => self.receive_anew(options)?,
-            Some(held) => {
-                let held = self.prune(held, options)?;
-                match held.origin == origin {
-                    true => self.receive_since(&held, options)?,
-                    false => self.receive(Reach::Tip, held.commit.object(), options)?,
-                }
-            }
+            Some(held) => match self.prune(held, options)? {
+                None => self.receive_anew(options)?,
+                Some(held) if held.origin == origin => self.receive_since(&held, options)?,
+                Some(held) => self.receive(Reach::Tip, held.commit.object(), options)?,
+            },
         };
         // Also after a mirror was made anew, which has forgotten it.
         self.write_origin(&origin).map_err(|error| of_io("writing to the mirror", &error))?;
         Ok(Fetched {
             commit: CommitId::of(&received.tip),
-            movement: self.movement(options.since, received.tip)?,
+            movement: self.movement(options, received.tip)?,
             new_host_keys: received.learned,
             received_bytes: received.bytes,
         })
@@ -165,8 +164,8 @@ impl Mirror {
         }
     }
 
-    fn movement(&self, since: Option<&CommitId>, tip: gix::ObjectId) -> Result<Movement, Problem> {
-        let Some(since) = since else { return Ok(Movement::First) };
+    fn movement(&self, options: &FetchOptions<'_>, tip: gix::ObjectId) -> Result<Movement, Problem> {
+        let Some(since) = options.since else { return Ok(Movement::First) };
         let old = since.object();
         if old == Some(tip) {
             return Ok(Movement::Unchanged);
@@ -174,7 +173,15 @@ impl Mirror {
         let local = |error: String| Problem::Local { reason: error };
         let repository = self.open().map_err(|error| local(error.to_string()))?;
         let ancestors = repository.rev_walk([tip]).all().map_err(|error| local(error.to_string()))?;
+        // History is as long as whoever pushes wants it to be.
+        let ends = Instant::now() + options.limits.time;
         for ancestor in ancestors {
+            if Instant::now() >= ends {
+                return Err(Problem::Timeout { after: options.limits.time });
+            }
+            if options.interrupt.load(Ordering::SeqCst) {
+                return Err(Problem::Interrupted);
+            }
             if Some(ancestor.map_err(|error| local(error.to_string()))?.id) == old {
                 return Ok(Movement::FastForward);
             }
@@ -227,8 +234,7 @@ impl Mirror {
         revision: &Revision,
         bounds: &Arc<Bounds>,
     ) -> gix::Result<Option<gix::ObjectId>> {
-        let repository =
-            self.open_within(bounds.max_bytes()).map_err(|error| gix::Error::from_error(error))?;
+        let repository = self.open().map_err(|error| gix::Error::from_error(error))?;
         let spec = format!("+{}:{TIP}", revision.source());
         let remote = repository
             .remote_at_without_url_rewrite(PLACEHOLDER)?
@@ -242,6 +248,7 @@ impl Mirror {
         let offered = prepared.ref_map().mappings.iter().find_map(|mapping| mapping.remote.as_id());
         let Some(offered) = offered.map(ToOwned::to_owned) else { return Ok(None) };
         if known != Some(offered) {
+            bounds.expect_pack();
             prepared.with_shallow(reach.shallow()).receive(ObjectCount::new(bounds), bounds.stop_flag())?;
         }
         Ok(Some(offered))

@@ -1,7 +1,8 @@
 //! How long a conversation with a remote may take and how much it may bring, enforced while it goes on.
 //!
-//! A watchdog looks at the clock and at the caller's wish to stop; readers count bytes; gix's progress counts objects.
-//! Whoever notices first writes down why, raises the flag that gix looks at, and ends the program that is being
+//! A watchdog looks at the clock, at the caller's wish to stop and at the memory of the process; readers count bytes;
+//! gix's progress counts objects. Memory has to be watched because deltas multiply: while a pack is taken apart, every
+//! object on the way to the one at hand stays in memory, and a pack of some kilobytes can make each of them large. Whoever notices first writes down why, raises the flag that gix looks at, and ends the program that is being
 //! listened to.
 
 use std::process::Child;
@@ -15,6 +16,9 @@ use super::error::Problem;
 /// How often the watchdog looks. Well below what anybody waits for, well above what costs anything.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// What a list of references may have: some hundred thousand of them. It is kept in memory, unlike a pack.
+const MAX_LIST_BYTES: u64 = 32 << 20;
+
 /// What one conversation with a remote may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -24,12 +28,14 @@ pub struct Limits {
     pub bytes: u64,
     /// How many objects the remote may send.
     pub objects: u64,
+    /// By how many bytes the memory of the process may grow meanwhile, whatever else it does.
+    pub memory: u64,
 }
 
 impl Default for Limits {
     /// Far more than a fleet needs, and little enough that nobody notices one that is refused.
     fn default() -> Limits {
-        Limits { time: Duration::from_secs(60), bytes: 256 * 1024 * 1024, objects: 200_000 }
+        Limits { time: Duration::from_secs(60), bytes: 256 << 20, objects: 200_000, memory: 1 << 30 }
     }
 }
 
@@ -39,6 +45,10 @@ pub(super) struct Bounds {
     deadline: Instant,
     stop: AtomicBool,
     received: AtomicU64,
+    /// How many bytes may come until the pack does.
+    before_pack: AtomicU64,
+    /// The memory of the process when the conversation began, where that can be told.
+    resident: Option<u64>,
     why: Mutex<Option<Problem>>,
     child: Mutex<Option<Child>>,
 }
@@ -50,6 +60,8 @@ impl Bounds {
             deadline: Instant::now() + limits.time,
             stop: AtomicBool::new(false),
             received: AtomicU64::new(0),
+            before_pack: AtomicU64::new(MAX_LIST_BYTES),
+            resident: resident_bytes(),
             why: Mutex::new(None),
             child: Mutex::new(None),
         })
@@ -79,9 +91,9 @@ impl Bounds {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// How many bytes may come at most, which is also what one object may inflate to.
-    pub(super) fn max_bytes(&self) -> u64 {
-        self.limits.bytes
+    /// From here on the pack comes, which is not kept in memory.
+    pub(super) fn expect_pack(&self) {
+        self.before_pack.store(u64::MAX, Ordering::SeqCst);
     }
 
     /// What is left of the time, for programs that want a number.
@@ -94,7 +106,10 @@ impl Bounds {
         let bytes = bytes as u64;
         let total = self.received.fetch_add(bytes, Ordering::SeqCst) + bytes;
         if total > self.limits.bytes {
-            let reason = format!("it sends more than {} MiB", self.limits.bytes / (1024 * 1024));
+            let reason = format!("it sends more than {} MiB", self.limits.bytes >> 20);
+            self.fail(Problem::TooLarge { reason });
+        } else if total > self.before_pack.load(Ordering::SeqCst) {
+            let reason = format!("its list of branches has more than {} MiB", MAX_LIST_BYTES >> 20);
             self.fail(Problem::TooLarge { reason });
         }
     }
@@ -130,8 +145,21 @@ impl Bounds {
             self.fail(Problem::Interrupted);
         } else if Instant::now() >= self.deadline {
             self.fail(Problem::Timeout { after: self.limits.time });
+        } else if let (Some(before), Some(now)) = (self.resident, resident_bytes())
+            && now.saturating_sub(before) > self.limits.memory
+        {
+            let reason = format!("unpacking it takes more than {} MiB of memory", self.limits.memory >> 20);
+            self.fail(Problem::TooLarge { reason });
         }
     }
+}
+
+/// What the process holds in memory, where the system tells.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
 }
 
 /// Does something while a watchdog looks after its bounds.
@@ -171,6 +199,34 @@ mod tests {
         assert_eq!((bounds.why(), bounds.is_stopped()), (None, false));
         bounds.count_bytes(1);
         bounds.fail(Problem::Interrupted);
+        assert_eq!(bounds.why().map(|problem| problem.code()), Some("too-large"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_watchdog_sees_memory_that_grows() {
+        let bounds = Bounds::start(Limits { memory: 8 << 20, ..Limits::default() });
+        watched(&bounds, &AtomicBool::new(false), || {
+            let grown = vec![1_u8; 64 << 20];
+            while !bounds.is_stopped() {
+                thread::yield_now();
+            }
+            assert_eq!(grown.last(), Some(&1));
+        });
+        let why = bounds.why().map(|problem| problem.to_string()).unwrap_or_default();
+        assert!(why.contains("8 MiB of memory"), "{why}");
+    }
+
+    #[test]
+    fn a_list_of_branches_may_have_less_than_a_pack() {
+        let bounds = Bounds::start(Limits::default());
+        bounds.count_bytes(usize::try_from(MAX_LIST_BYTES).unwrap_or_default());
+        assert_eq!(bounds.why(), None);
+        bounds.expect_pack();
+        bounds.count_bytes(1);
+        assert_eq!(bounds.why(), None);
+        let bounds = Bounds::start(Limits::default());
+        bounds.count_bytes(usize::try_from(MAX_LIST_BYTES + 1).unwrap_or_default());
         assert_eq!(bounds.why().map(|problem| problem.code()), Some("too-large"));
     }
 

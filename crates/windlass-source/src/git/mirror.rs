@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::budget::{ObjectBudget, sized_tree};
 use super::commit::CommitId;
 use super::tree::GitTree;
 use crate::remote::PathPrefix;
@@ -18,8 +19,9 @@ pub(super) const TIP: &str = "refs/heads/tip";
 pub(super) const PUSHED: &str = "refs/windlass/pushed/";
 /// Beside the repository's own files: which remote and branch the tip is from.
 const ORIGIN_FILE: &str = "windlass-origin";
-/// An object that is larger once it is inflated is not read into memory.
-const MAX_OBJECT_BYTES: u64 = 256 * 1024 * 1024;
+/// An object that is larger once it is inflated is neither received nor read. A kilobyte can inflate to a megabyte, and
+/// a delta of a hundred bytes to this.
+pub(super) const MAX_OBJECT_BYTES: u64 = 64 << 20;
 
 /// Why a mirror could not be read or made.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +94,7 @@ impl Mirror {
             &self.directory,
             gix::create::Kind::Bare,
             gix::create::Options::default(),
-            open_options(MAX_OBJECT_BYTES),
+            open_options(),
         )
         .map_err(|source| self.unusable(source))?;
         // The examples of hooks that come with a new repository are of no use here.
@@ -119,13 +121,9 @@ impl Mirror {
         &self.directory
     }
 
+    /// Opens the repository; no object may inflate to more than the limit.
     pub(super) fn open(&self) -> Result<gix::Repository, MirrorError> {
-        self.open_within(MAX_OBJECT_BYTES)
-    }
-
-    /// Opens the repository; no object may inflate to more than so many bytes.
-    pub(super) fn open_within(&self, bytes: u64) -> Result<gix::Repository, MirrorError> {
-        open_options(bytes)
+        open_options()
             .open(&self.directory)
             .map(|repository| repository.to_thread_local())
             .map_err(|source| self.unusable(source))
@@ -135,9 +133,11 @@ impl Mirror {
     pub(super) fn held(&self) -> Option<Held> {
         let repository = self.open().ok()?;
         let id = repository.find_reference(TIP).ok()?.try_id()?.detach();
-        repository.find_commit(id).ok()?.tree().ok()?;
+        let commit = CommitId::of(&id);
+        let tree = self.find_commit(&repository, &commit).ok()?.tree_id().ok()?.detach();
+        sized_tree(&repository, tree, &ObjectBudget::start()).ok()?;
         let origin = fs::read_to_string(self.directory.join(ORIGIN_FILE)).unwrap_or_default();
-        Some(Held { commit: CommitId::of(&id), origin })
+        Some(Held { commit, origin })
     }
 
     pub(super) fn write_origin(&self, origin: &str) -> io::Result<()> {
@@ -154,13 +154,13 @@ pub(super) fn absent_is_fine(error: io::Error) -> io::Result<()> {
 }
 
 /// Nothing from the user, the system or the environment; the mirror's own configuration is what we wrote.
-fn open_options(bytes: u64) -> gix::open::Options {
+fn open_options() -> gix::open::Options {
     gix::open::Options::isolated()
         .open_path_as_is(true)
         .with(gix::sec::Trust::Full)
         .strict_config(true)
         .config_overrides([
-            format!("gitoxide.objects.allocLimit={bytes}"),
+            format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}"),
             "core.logAllRefUpdates=false".to_owned(),
             "protocol.version=2".to_owned(),
             "pack.threads=1".to_owned(),

@@ -12,15 +12,19 @@ use std::path::{Path, PathBuf};
 use gix::objs::{FindExt as _, Write as _};
 use gix::refs::transaction::PreviousValue;
 
+use super::budget::{ObjectBudget, sized_tree};
 use super::commit::CommitId;
 use super::error::{Problem, of_io};
 use super::fetch::FetchOptions;
 use super::mirror::{Held, Mirror, PUSHED, TIP, absent_is_fine};
+use crate::walk::TooMuch;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Looking for an object goes through every pack.
 const MAX_PACKS: usize = 32;
+/// More than a remote may send at once, several times over.
+const MAX_REACHABLE: usize = 1_000_000;
 /// A process that is killed leaves its locks, and the next one would wait for them for ever.
 const LOCKS: [&str; 5] =
     ["refs/heads/tip.lock", "shallow.lock", "HEAD.lock", "config.lock", "packed-refs.lock"];
@@ -56,7 +60,9 @@ impl Mirror {
         let walk = || -> Option<()> {
             let repository = self.open().ok()?;
             let tip = self.held()?.commit.object()?;
-            for id in reachable(&repository, tip).ok()? {
+            let budget = ObjectBudget::start();
+            for id in reachable(&repository, tip, &budget).ok()? {
+                budget.check().ok()?;
                 repository.find_object(id).ok()?;
             }
             Some(())
@@ -64,19 +70,25 @@ impl Mirror {
         walk().is_none()
     }
 
-    /// Reduces the mirror to one commit if it has grown too far. Returns what it holds then.
-    pub(super) fn prune(&self, held: Held, options: &FetchOptions<'_>) -> Result<Held, Problem> {
+    /// Reduces the mirror to one commit if it has grown too far. Returns what it holds then; nothing where that commit
+    /// costs more than it may, and the mirror is better fetched anew.
+    pub(super) fn prune(&self, held: Held, options: &FetchOptions<'_>) -> Result<Option<Held>, Problem> {
         let local = |error: io::Error| of_io("pruning the mirror", &error);
         let packs = files_in(&self.directory().join("objects/pack")).map_err(local)?;
         let bytes: u64 = packs.iter().filter_map(|path| fs::metadata(path).ok()).map(|data| data.len()).sum();
         if packs.len() <= MAX_PACKS * 2 && bytes <= options.limits.bytes.saturating_mul(2) {
-            return Ok(held);
+            return Ok(Some(held));
         }
         let used = options.since.filter(|since| self.commit(since).is_ok());
         let kept = Held { commit: used.unwrap_or(&held.commit).clone(), ..held };
-        self.keep_only(&kept.commit)
-            .map_err(|error| Problem::Local { reason: format!("pruning the mirror: {error}") })?;
-        Ok(kept)
+        match self.keep_only(&kept.commit) {
+            Ok(()) => Ok(Some(kept)),
+            Err(error) if error.is::<TooMuch>() => {
+                self.recreate().map_err(|error| Problem::Local { reason: error.to_string() })?;
+                Ok(None)
+            }
+            Err(error) => Err(Problem::Local { reason: format!("pruning the mirror: {error}") }),
+        }
     }
 
     /// Leaves nothing but one commit and those that were pushed, with their files.
@@ -89,11 +101,13 @@ impl Mirror {
         let objects = self.directory().join("objects");
         let loose = gix::odb::loose::Store::at(objects.clone(), repository.object_hash());
         let mut kept = BTreeSet::new();
+        let budget = ObjectBudget::start();
         for commit in &commits {
-            kept.extend(reachable(&repository, *commit)?);
+            kept.extend(reachable(&repository, *commit, &budget)?);
         }
         let mut buffer = Vec::new();
         for id in &kept {
+            budget.check()?;
             let object = repository.objects.find(id, &mut buffer)?;
             loose.write_buf(object.kind, object.data)?;
         }
@@ -117,12 +131,19 @@ fn pushed_commits(repository: &gix::Repository) -> Result<BTreeSet<gix::ObjectId
 }
 
 /// A commit, its trees and its files, without history and submodules.
-fn reachable(repository: &gix::Repository, commit: gix::ObjectId) -> Result<BTreeSet<gix::ObjectId>, Cause> {
+fn reachable(
+    repository: &gix::Repository,
+    commit: gix::ObjectId,
+    budget: &ObjectBudget,
+) -> Result<BTreeSet<gix::ObjectId>, Cause> {
     let root = repository.find_commit(commit)?.tree_id()?.detach();
     let mut found = BTreeSet::from([commit, root]);
     let mut trees = vec![root];
     while let Some(tree) = trees.pop() {
-        for entry in repository.find_tree(tree)?.iter() {
+        if found.len() > MAX_REACHABLE {
+            return Err(TooMuch(format!("a commit has more than {MAX_REACHABLE} objects")).into());
+        }
+        for entry in sized_tree(repository, tree, budget)?.iter() {
             let entry = entry?;
             let id = entry.oid().to_owned();
             let is_new = !entry.mode().is_commit() && found.insert(id);

@@ -1,7 +1,8 @@
 //! A git revision as a tree, read from the object database.
 //!
 //! Names that git itself would never write (`..`, `.git`, a slash inside) are passed over: a tree is made by whoever
-//! can push, and paths made from it must not lead elsewhere.
+//! can push, and paths made from it must not lead elsewhere. Objects are asked for their size before they are read, and
+//! what reading one revision may cost is counted from its beginning to its end.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,8 +11,16 @@ use std::sync::Arc;
 
 use gix::bstr::ByteSlice as _;
 use gix::objs::tree::EntryMode;
+use windlass_core::manifest::Selection;
+use windlass_core::yaml::MAX_FILE_BYTES;
 
+use super::budget::{ObjectBudget, sized_tree};
+use super::commit::MAX_COMMIT_BYTES;
+use crate::walk::{Child, Directories, WalkLimits, too_many_names, walk};
 use crate::{EntryKind, ReadError, Tree};
+
+/// A tag may lead to another one; more than so many lead nowhere.
+const MAX_TAGS: usize = 8;
 
 /// Why a revision could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -50,12 +59,30 @@ const MAX_KEPT_ENTRIES: usize = 200_000;
 /// A directory, decoded: what stands under each name.
 type Listing = Arc<BTreeMap<String, (EntryMode, gix::ObjectId)>>;
 
+/// Directories that were decoded, and how many entries they have together.
+#[derive(Default)]
+struct Listings {
+    known: BTreeMap<gix::ObjectId, Listing>,
+    entries: usize,
+}
+
+impl Listings {
+    fn keep(&mut self, tree: gix::ObjectId, listing: &Listing) {
+        if self.entries + listing.len() > MAX_KEPT_ENTRIES {
+            *self = Listings::default();
+        }
+        self.entries += listing.len();
+        self.known.insert(tree, Arc::clone(listing));
+    }
+}
+
 /// The files of one revision, below a prefix.
 pub struct GitTree {
     repository: gix::Repository,
     tree: gix::ObjectId,
     prefix: String,
-    listings: RefCell<BTreeMap<gix::ObjectId, Listing>>,
+    listings: RefCell<Listings>,
+    budget: ObjectBudget,
 }
 
 impl GitTree {
@@ -71,13 +98,18 @@ impl GitTree {
             source,
         };
         let id = repository.rev_parse_single(revision).map_err(|error| fail(error.into()))?.detach();
-        let object = repository.find_object(id).map_err(|error| fail(error.into()))?;
-        let tree = object.peel_to_tree().map_err(|error| fail(error.into()))?.id;
+        let tree = tree_of(&repository, id).map_err(fail)?;
         Ok(GitTree::new(repository, tree, &prefix))
     }
 
     pub(super) fn new(repository: gix::Repository, tree: gix::ObjectId, prefix: &str) -> GitTree {
-        GitTree { repository, tree, prefix: prefix.to_owned(), listings: RefCell::default() }
+        GitTree {
+            repository,
+            tree,
+            prefix: prefix.to_owned(),
+            listings: RefCell::default(),
+            budget: ObjectBudget::start(),
+        }
     }
 
     fn full_path(&self, path: &str) -> String {
@@ -91,11 +123,11 @@ impl GitTree {
 
     /// What stands in a directory. Decoding a large one is dear, so it is done once.
     fn listing(&self, tree: gix::ObjectId) -> Result<Listing, Cause> {
-        if let Some(known) = self.listings.borrow().get(&tree) {
+        if let Some(known) = self.listings.borrow().known.get(&tree) {
             return Ok(Arc::clone(known));
         }
         let mut entries = BTreeMap::new();
-        for entry in self.repository.find_tree(tree)?.iter() {
+        for entry in sized_tree(&self.repository, tree, &self.budget)?.iter() {
             let entry = entry?;
             // A name that is not UTF-8 cannot be written in a pattern either.
             let Ok(name) = entry.filename().to_str() else { continue };
@@ -104,12 +136,7 @@ impl GitTree {
             }
         }
         let listing: Listing = Arc::new(entries);
-        let mut listings = self.listings.borrow_mut();
-        let kept: usize = listings.values().map(|listing| listing.len()).sum();
-        if kept + listing.len() > MAX_KEPT_ENTRIES {
-            listings.clear();
-        }
-        listings.insert(tree, Arc::clone(&listing));
+        self.listings.borrow_mut().keep(tree, &listing);
         Ok(listing)
     }
 
@@ -132,27 +159,57 @@ impl GitTree {
         Ok(if mode.is_tree() {
             EntryKind::Directory
         } else if mode.is_blob() {
+            self.budget.check()?;
             EntryKind::File(self.repository.find_header(id)?.size())
         } else {
             EntryKind::Other
         })
     }
+}
 
-    fn walk(
+impl Directories for GitTree {
+    type Id = (EntryMode, gix::ObjectId);
+
+    fn children(
         &self,
-        tree: gix::ObjectId,
-        relative: &str,
-        found: &mut Vec<(String, EntryKind)>,
-    ) -> Result<(), Cause> {
-        for (name, (mode, id)) in self.listing(tree)?.iter() {
-            let path = if relative.is_empty() { name.clone() } else { format!("{relative}/{name}") };
-            match self.kind_of(*mode, *id)? {
-                EntryKind::Directory => self.walk(*id, &path, found)?,
-                kind => found.push((path, kind)),
-            }
+        path: &str,
+        (_, id): &Self::Id,
+        at_most: usize,
+    ) -> Result<Vec<(String, Child<Self::Id>)>, ReadError> {
+        let listing = self.listing(*id).map_err(|source| ReadError { path: path.to_owned(), source })?;
+        if listing.len() > at_most {
+            return Err(too_many_names(WalkLimits::default().entries).at(path));
         }
-        Ok(())
+        let child = |(name, id): (&String, &Self::Id)| {
+            let child = if id.0.is_tree() { Child::Directory(*id) } else { Child::File(*id) };
+            (name.clone(), child)
+        };
+        Ok(listing.iter().map(child).collect())
     }
+
+    fn kind(&self, path: &str, (mode, id): &Self::Id) -> Result<EntryKind, ReadError> {
+        self.kind_of(*mode, *id).map_err(|source| ReadError { path: path.to_owned(), source })
+    }
+}
+
+/// The tree of a commit, or of what a tag leads to.
+fn tree_of(repository: &gix::Repository, mut id: gix::ObjectId) -> Result<gix::ObjectId, Cause> {
+    use gix::objs::Kind;
+    for _ in 0..MAX_TAGS {
+        let header = repository.find_header(id)?;
+        if header.kind() == Kind::Tree {
+            return Ok(id);
+        }
+        if header.size() > MAX_COMMIT_BYTES {
+            return Err("it has more than 1 MiB".into());
+        }
+        id = match header.kind() {
+            Kind::Commit => repository.find_commit(id)?.tree_id()?.detach(),
+            Kind::Tag => repository.find_tag(id)?.target_id()?.detach(),
+            Kind::Blob | Kind::Tree => return Err("it is a file".into()),
+        };
+    }
+    Err("its tags lead to nothing but tags".into())
 }
 
 /// Whether a name is one that git itself would write.
@@ -179,20 +236,25 @@ impl Tree for GitTree {
             .map_err(|source| ReadError { path: path.to_owned(), source })
     }
 
-    fn list(&self, directory: &str) -> Result<Vec<(String, EntryKind)>, ReadError> {
-        let fail = |source| ReadError { path: directory.to_owned(), source };
-        let mut found = Vec::new();
-        if let Some((EntryKind::Directory, id)) = self.find(&self.full_path(directory)).map_err(fail)? {
-            self.walk(id, directory.trim_matches('/'), &mut found).map_err(fail)?;
+    fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError> {
+        let root = self.find(&self.full_path(""));
+        match root.map_err(|source| ReadError { path: String::new(), source })? {
+            Some((EntryKind::Directory, id)) => {
+                let root = (gix::objs::tree::EntryKind::Tree.into(), id);
+                walk(self, root, selection, WalkLimits::default())
+            }
+            _ => Ok(Vec::new()),
         }
-        found.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(found)
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         let fail = |source| ReadError { path: path.to_owned(), source };
         match self.find(&self.full_path(path)).map_err(fail)? {
+            Some((EntryKind::File(size), _)) if size > MAX_FILE_BYTES as u64 => {
+                Err(fail(format!("it has {size} bytes, more than the 1 MiB limit").into()))
+            }
             Some((EntryKind::File(_), id)) => {
+                self.budget.check().map_err(|error| fail(error.into()))?;
                 let mut blob = self.repository.find_blob(id).map_err(|error| fail(error.into()))?;
                 Ok(blob.take_data())
             }

@@ -7,6 +7,7 @@ mod chromium;
 mod forge;
 mod git_https;
 mod git_ssh;
+mod hostile;
 mod mail;
 mod oidc;
 mod postgres;

@@ -29,6 +29,7 @@ pub(crate) const CASES: &[Case] = &[
     ("513-files", too_many_files),
     ("66-mebibytes-of-includes", includes_too_large),
     ("100001-resources", too_many_resources),
+    ("100-directories-inside-one-another", directories_inside_one_another),
     ("one-map-merged-30000-times", merged_again_and_again),
     ("a-problem-in-every-word-of-a-long-line", problems_on_one_line),
     ("unknown-keys-behind-aliases", unknown_keys_behind_aliases),
@@ -55,6 +56,11 @@ fn lines(heading: &str, count: usize, line: impl Fn(usize) -> String) -> String 
         let _ = writeln!(text, "{}", line(number));
     }
     text
+}
+
+fn directories_inside_one_another(at: &Path) {
+    fleet(at, &format!("{HEADER}include: ['d/**/*.yaml']\n"));
+    write(at, &format!("{}a.yaml", "d/".repeat(100)), "nodes: {}\n");
 }
 
 fn deep_in_flow_form(at: &Path) {

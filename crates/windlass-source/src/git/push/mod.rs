@@ -15,6 +15,7 @@ use windlass_core::time::Timestamp;
 
 use self::room::Room;
 use self::tree::{TreeError, write_tree};
+use super::budget::ObjectBudget;
 use super::commit::CommitId;
 use super::error::{Problem, of_io, quoted};
 use super::fetch::FetchOptions;
@@ -138,7 +139,8 @@ impl Mirror {
         let repository = self.open().map_err(|error| fail(error.into()))?;
         let base = self.find_commit(&repository, push.base).map_err(|error| fail(error.into()))?;
         let root = base.tree_id().map_err(|error| fail(error.into()))?.detach();
-        let tree = write_tree(&repository, Some(root), &files).map_err(|error| match error {
+        let budget = ObjectBudget::start();
+        let tree = write_tree(&repository, Some(root), &files, &budget).map_err(|error| match error {
             TreeError::ThroughFile(path) => PushError::Path { path },
             TreeError::Other(source) => fail(source),
         })?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gix::objs::Tree;
 use gix::objs::tree::{Entry, EntryKind};
 
+use super::super::budget::{ObjectBudget, sized_tree};
 use super::Cause;
 
 /// Why a tree could not be made.
@@ -26,9 +27,10 @@ pub(super) fn write_tree(
     repository: &gix::Repository,
     base: Option<gix::ObjectId>,
     files: &BTreeMap<&str, &[u8]>,
+    budget: &ObjectBudget,
 ) -> Result<gix::ObjectId, TreeError> {
     let mut tree = match base {
-        Some(id) => Tree::from(repository.find_tree(id)?.decode()?),
+        Some(id) => Tree::from(sized_tree(repository, id, budget)?.decode()?),
         None => Tree::empty(),
     };
     let mut below: BTreeMap<&str, BTreeMap<&str, &[u8]>> = BTreeMap::new();
@@ -54,7 +56,7 @@ pub(super) fn write_tree(
         if old.is_some_and(|entry| !entry.mode.is_tree()) {
             return Err(TreeError::ThroughFile((*directory).to_owned()));
         }
-        let oid = write_tree(repository, old.map(|entry| entry.oid), files)?;
+        let oid = write_tree(repository, old.map(|entry| entry.oid), files, budget)?;
         put(&mut tree, Entry { mode: EntryKind::Tree.into(), filename: (*directory).into(), oid });
     }
     tree.entries.sort();

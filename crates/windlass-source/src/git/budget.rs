@@ -1,0 +1,81 @@
+//! What reading objects of one revision may cost.
+//!
+//! Objects are small when they come and large when they are read: a delta of a hundred bytes makes sixty megabytes. So
+//! sizes are asked for before anything is read, and what was read is added up.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use crate::walk::TooMuch;
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// A directory of about 200,000 names.
+const MAX_TREE_BYTES: u64 = 8 << 20;
+/// All directories that are decoded while one revision is read; large ones may be decoded more than once.
+const MAX_DECODED_BYTES: u64 = 256 << 20;
+/// Reading takes seconds, also where the disk is slow.
+const MAX_TIME: Duration = Duration::from_secs(60);
+
+/// What is left for reading objects.
+pub(super) struct ObjectBudget {
+    decoded: Cell<u64>,
+    ends: Instant,
+}
+
+impl ObjectBudget {
+    /// The whole budget.
+    pub(super) fn start() -> ObjectBudget {
+        ObjectBudget { decoded: Cell::new(0), ends: Instant::now() + MAX_TIME }
+    }
+
+    /// Refused when the time is over. Asked before each object.
+    pub(super) fn check(&self) -> Result<(), TooMuch> {
+        match Instant::now() < self.ends {
+            true => Ok(()),
+            false => Err(TooMuch(format!("reading it took more than {} s", MAX_TIME.as_secs()))),
+        }
+    }
+
+    /// Takes a directory of so many bytes from what is left.
+    fn take_tree(&self, bytes: u64) -> Result<(), TooMuch> {
+        self.check()?;
+        if bytes > MAX_TREE_BYTES {
+            let limit = MAX_TREE_BYTES >> 20;
+            return Err(TooMuch(format!("a directory of it has {bytes} bytes, more than {limit} MiB")));
+        }
+        let decoded = self.decoded.get().saturating_add(bytes);
+        self.decoded.set(decoded);
+        match decoded > MAX_DECODED_BYTES {
+            true => Err(TooMuch(format!("its directories have more than {} MiB", MAX_DECODED_BYTES >> 20))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A directory, if it is not too large.
+pub(super) fn sized_tree<'repo>(
+    repository: &'repo gix::Repository,
+    id: gix::ObjectId,
+    budget: &ObjectBudget,
+) -> Result<gix::Tree<'repo>, Cause> {
+    budget.take_tree(repository.find_header(id)?.size())?;
+    Ok(repository.find_tree(id)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_directories_are_refused_and_small_ones_are_added_up() {
+        let budget = ObjectBudget::start();
+        assert!(budget.take_tree(MAX_TREE_BYTES + 1).is_err());
+        for _ in 0..MAX_DECODED_BYTES / MAX_TREE_BYTES {
+            assert!(budget.take_tree(MAX_TREE_BYTES).is_ok());
+        }
+        assert!(budget.take_tree(1).is_err());
+        let over = ObjectBudget { decoded: Cell::new(0), ends: Instant::now() };
+        assert!(over.check().is_err());
+    }
+}

@@ -1,0 +1,209 @@
+//! Looking for files in directories: one after the other and never by recursion, only where a pattern can find
+//! something, and within a budget.
+//!
+//! Whoever can push decides what directories look like. A tree that names itself ten times, ten levels deep, has 10^10
+//! paths and fits in a kilobyte; so what is counted is what is looked at, before anything of it is kept.
+
+use std::time::{Duration, Instant};
+
+use windlass_core::manifest::Selection;
+
+use crate::{EntryKind, ReadError};
+
+/// What looking for files may cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WalkLimits {
+    /// Names that are looked at, in all directories together.
+    pub(crate) entries: usize,
+    /// Directories inside one another.
+    pub(crate) depth: usize,
+    /// Bytes of all paths that are kept or still to be looked into.
+    pub(crate) path_bytes: usize,
+    /// Files that are found; looking ends after one more.
+    pub(crate) files: usize,
+    /// How long it takes.
+    pub(crate) time: Duration,
+}
+
+impl Default for WalkLimits {
+    /// Far more than a fleet needs.
+    fn default() -> WalkLimits {
+        WalkLimits {
+            entries: 200_000,
+            depth: 64,
+            path_bytes: 16 << 20,
+            files: windlass_core::manifest::MAX_FILES,
+            time: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Reading costs more than it may. Told as a problem of its own, because the remedy is another one than for a file that
+/// cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct TooMuch(pub(crate) String);
+
+impl TooMuch {
+    pub(crate) fn at(self, path: &str) -> ReadError {
+        ReadError { path: path.to_owned(), source: Box::new(self) }
+    }
+}
+
+/// What stands under a name, as cheaply as it can be told.
+pub(crate) enum Child<Id> {
+    /// A directory.
+    Directory(Id),
+    /// Anything else.
+    File(Id),
+}
+
+/// Directories that can be looked into.
+pub(crate) trait Directories {
+    /// What leads to one of them, or to a file.
+    type Id;
+
+    /// What stands in a directory. Refused if that is more than so many names.
+    fn children(
+        &self,
+        path: &str,
+        id: &Self::Id,
+        at_most: usize,
+    ) -> Result<Vec<(String, Child<Self::Id>)>, ReadError>;
+
+    /// What something is that is no directory.
+    fn kind(&self, path: &str, id: &Self::Id) -> Result<EntryKind, ReadError>;
+}
+
+/// There are more names in directories than may be looked at.
+pub(crate) fn too_many_names(limit: usize) -> TooMuch {
+    TooMuch(format!("its directories hold more than {limit} names where `include` makes us look"))
+}
+
+/// The selected files below a directory, sorted; one more than the limit at most.
+pub(crate) fn walk<D: Directories>(
+    directories: &D,
+    root: D::Id,
+    selection: &Selection,
+    limits: WalkLimits,
+) -> Result<Vec<(String, EntryKind)>, ReadError> {
+    let begun = Instant::now();
+    let (mut entries, mut path_bytes) = (0, 0);
+    let mut found = Vec::new();
+    let mut pending = vec![(String::new(), 0, root)];
+    while let Some((directory, depth, id)) = pending.pop() {
+        let children = directories.children(&directory, &id, limits.entries - entries)?;
+        entries += children.len();
+        for (name, child) in children {
+            let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+            match child {
+                Child::Directory(id) if selection.enters(&path) => {
+                    path_bytes += path.len();
+                    if depth + 1 > limits.depth {
+                        let reason = format!("its directories are nested more than {} deep", limits.depth);
+                        return Err(TooMuch(reason).at(shortened(&path)));
+                    }
+                    pending.push((path, depth + 1, id));
+                }
+                Child::File(id) if selection.takes(&path) => {
+                    path_bytes += path.len();
+                    found.push((path, id));
+                }
+                Child::Directory(_) | Child::File(_) => {}
+            }
+        }
+        check(path_bytes, begun, &limits).map_err(|reason| reason.at(shortened(&directory)))?;
+        if found.len() > limits.files {
+            break;
+        }
+    }
+    found.truncate(limits.files + 1);
+    let with_kind = found.into_iter().map(|(path, id)| {
+        let kind = directories.kind(&path, &id)?;
+        Ok((path, kind))
+    });
+    let mut found = with_kind.collect::<Result<Vec<_>, ReadError>>()?;
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
+}
+
+fn check(path_bytes: usize, begun: Instant, limits: &WalkLimits) -> Result<(), TooMuch> {
+    if path_bytes > limits.path_bytes {
+        return Err(TooMuch(format!("the paths in it have more than {} MiB", limits.path_bytes >> 20)));
+    }
+    if begun.elapsed() > limits.time {
+        return Err(TooMuch(format!("looking for files took more than {} s", limits.time.as_secs())));
+    }
+    Ok(())
+}
+
+/// As much of a path as a message needs.
+fn shortened(path: &str) -> &str {
+    let end = (0..=path.len().min(200)).rev().find(|end| path.is_char_boundary(*end));
+    &path[..end.unwrap_or_default()]
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use std::cell::Cell;
+
+    use windlass_core::manifest::IncludePattern;
+    use windlass_core::shape::TextValue as _;
+
+    use super::*;
+
+    /// Every directory holds so many directories and one file, without end.
+    struct Endless {
+        wide: usize,
+        looked: Cell<usize>,
+    }
+
+    impl Directories for Endless {
+        type Id = ();
+
+        fn children(&self, _: &str, (): &(), at_most: usize) -> Result<Vec<(String, Child<()>)>, ReadError> {
+            self.looked.set(self.looked.get() + 1);
+            if self.wide + 1 > at_most {
+                return Err(too_many_names(at_most).at(""));
+            }
+            let mut all: Vec<_> =
+                (0..self.wide).map(|nth| (format!("d{nth}"), Child::Directory(()))).collect();
+            all.push(("a.yaml".to_owned(), Child::File(())));
+            Ok(all)
+        }
+
+        fn kind(&self, _: &str, (): &()) -> Result<EntryKind, ReadError> {
+            Ok(EntryKind::File(1))
+        }
+    }
+
+    fn look(wide: usize, pattern: &str, limits: WalkLimits) -> (Result<usize, String>, usize) {
+        let endless = Endless { wide, looked: Cell::new(0) };
+        let selection = Selection::of(&[IncludePattern::read(pattern).unwrap()]);
+        let found = walk(&endless, (), &selection, limits);
+        let found = found.map(|found| found.len()).map_err(|error| error.source.to_string());
+        (found, endless.looked.get())
+    }
+
+    #[test]
+    fn what_has_no_end_is_refused_by_the_first_budget_that_is_spent() {
+        let limits = WalkLimits { files: usize::MAX - 1, ..WalkLimits::default() };
+        let deep = look(1, "**/*.yaml", limits);
+        assert_eq!(deep.0, Err("its directories are nested more than 64 deep".to_owned()));
+        let wide = look(50_000, "**/*.yaml", WalkLimits { depth: usize::MAX, ..limits });
+        assert!(wide.0.unwrap_err().contains("names"));
+        let long = WalkLimits { depth: usize::MAX, path_bytes: 1 << 20, ..limits };
+        assert!(look(1, "**/*.txt", long).0.unwrap_err().contains("1 MiB"));
+        let late = WalkLimits { time: Duration::ZERO, ..limits };
+        assert!(look(1, "**/*.yaml", late).0.unwrap_err().contains("took more"));
+    }
+
+    #[test]
+    fn looking_ends_with_one_file_too_many_and_starts_only_where_something_can_be() {
+        let limits = WalkLimits { files: 3, ..WalkLimits::default() };
+        assert_eq!(look(1, "**/*.yaml", limits).0, Ok(4));
+        assert_eq!(look(10, "d1/d2/*.yaml", limits), (Ok(1), 3));
+        assert_eq!(look(10, "*.yaml", limits), (Ok(1), 1));
+    }
+}

@@ -1,0 +1,173 @@
+//! What whoever can push may make of a repository: it is refused with a reason, within bounds.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod support;
+
+use std::path::Path;
+
+use support::{Remote, Scratch};
+use windlass_core::code::Code;
+use windlass_core::manifest::{Context, IncludePattern, Memo, Selection};
+use windlass_core::shape::TextValue as _;
+use windlass_source::{
+    Author, Branch, Directory, Files, FleetFiles, GitTree, NewFile, PathPrefix, Push, Tree, read_fleet,
+};
+use windlass_testkit::servers::WorkTree;
+
+/// What is wrong with a fleet: code and message.
+fn problems(tree: &impl Tree) -> Vec<(Code, String)> {
+    let read = read_fleet(tree, "fleet.yaml", &mut Memo::default());
+    read.problems.into_iter().map(|problem| (problem.code, problem.message)).collect()
+}
+
+fn refused_for(tree: &impl Tree, reason: &str) {
+    let problems = problems(tree);
+    let [(Code::TreeTooLarge, message)] = problems.as_slice() else { panic!("{problems:?}") };
+    assert!(message.contains(reason), "{message}");
+}
+
+/// Fetches what was committed last, and reads it through the mirror and through the repository itself.
+fn both_ways(work: &WorkTree, commit: &str) -> (GitTree, GitTree, Scratch) {
+    let root = tempfile::tempdir().unwrap();
+    let scratch = Scratch::new();
+    let fetched = scratch.fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap();
+    assert_eq!(fetched.commit.as_str(), commit);
+    let mirrored = scratch.mirror.tree(&fetched.commit, &PathPrefix::parse("").unwrap()).unwrap();
+    (mirrored, GitTree::open(work.path(), commit).unwrap(), scratch)
+}
+
+#[test]
+fn a_kilobyte_with_ten_thousand_million_paths_is_refused() {
+    let work = WorkTree::new();
+    let commit = work.commit_path_bomb(10, 10);
+    let (mirrored, local, scratch) = both_ways(&work, &commit);
+    for tree in [&mirrored, &local] {
+        refused_for(tree, "more than 200000 names");
+    }
+    // What no pattern reaches is not looked at.
+    let one = Selection::of(&[IncludePattern::read("bomb/d1/d2/*.yaml").unwrap()]);
+    assert_eq!(mirrored.list(&one).unwrap(), []);
+    let used = u64::try_from(scratch.packs().iter().map(|pack| pack.metadata().unwrap().len()).sum::<u64>());
+    assert!(used.unwrap() < 4096);
+}
+
+#[test]
+fn twenty_thousand_directories_inside_one_another_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let remote = Remote::file(&WorkTree::publish_nested_trees(root.path(), "fleet.git", 20_000));
+    let scratch = Scratch::new();
+    let fetched = scratch.fetch(&remote).unwrap();
+    let tree = scratch.mirror.tree(&fetched.commit, &PathPrefix::parse("").unwrap()).unwrap();
+    refused_for(&tree, "nested more than 64 deep");
+    // A path through all of them is a path, and no more than that.
+    let deepest = format!("bomb/{}a.yaml", "d/".repeat(20_000));
+    assert!(tree.read(&deepest).is_ok_and(|content| content.starts_with(b"version: 1")));
+    // Fetching again walks nothing.
+    assert_eq!(scratch.fetch(&remote).unwrap().commit, fetched.commit);
+}
+
+#[test]
+fn a_directory_on_disk_has_the_same_budget() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("fleet.yaml"), "version: 1\ninclude: ['d/**']\n").unwrap();
+    std::fs::create_dir_all(root.path().join("d/".repeat(100))).unwrap();
+    refused_for(&Directory::new(root.path()), "nested more than 64 deep");
+}
+
+#[test]
+fn a_file_that_inflates_beyond_all_bounds_is_not_received() {
+    let work = WorkTree::new();
+    work.commit("fleet.yaml", "version: 1\naccount: acme\n");
+    work.commit_zeros("zeros.bin", 80 << 20);
+    let root = tempfile::tempdir().unwrap();
+    let error = Scratch::new().fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap_err();
+    assert_eq!(error.code(), "too-large", "{error}");
+    assert!(error.to_string().contains("more than 64 MiB"), "{error}");
+}
+
+#[test]
+fn a_file_larger_than_a_fleets_is_not_read_into_memory() {
+    let work = WorkTree::new();
+    work.commit("fleet.yaml", "version: 1\naccount: acme\ninclude: ['*.yaml']\n");
+    let commit = work.commit_zeros("zeros.yaml", 8 << 20);
+    let (mirrored, local, _scratch) = both_ways(&work, &commit);
+    for tree in [&mirrored, &local] {
+        assert_eq!(problems(tree).first().map(|problem| problem.0), Some(Code::FileTooLarge));
+        assert!(tree.read("zeros.yaml").is_err());
+    }
+}
+
+#[test]
+fn a_commit_and_a_tag_with_a_message_of_megabytes_are_refused() {
+    let work = WorkTree::new();
+    work.commit("fleet.yaml", "version: 1\naccount: acme\n");
+    let message = work.path().join(".git/message");
+    std::fs::write(&message, "x".repeat(2 << 20)).unwrap();
+    let message = message.to_str().unwrap();
+    work.git(&["tag", "-a", "huge", "-F", message]);
+    assert!(GitTree::open(work.path(), "huge").is_err());
+    work.git(&["commit", "--quiet", "--allow-empty", "--file", message]);
+    assert!(GitTree::open(work.path(), "HEAD").is_err());
+    let root = tempfile::tempdir().unwrap();
+    let scratch = Scratch::new();
+    let fetched = scratch.fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap();
+    assert!(scratch.mirror.commit(&fetched.commit).is_err());
+    assert!(scratch.mirror.tree(&fetched.commit, &PathPrefix::parse("").unwrap()).is_err());
+}
+
+#[test]
+fn a_file_is_pushed_beside_a_bomb_without_walking_it() {
+    let work = WorkTree::new();
+    let commit = work.commit_path_bomb(10, 10);
+    let root = tempfile::tempdir().unwrap();
+    let bare = work.publish(root.path(), "fleet.git");
+    let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
+    let fetched = scratch.fetch(&remote).unwrap();
+    assert_eq!(fetched.commit.as_str(), commit);
+    let author = Author {
+        name: "Ana".to_owned(),
+        email: "ana@example.com".to_owned(),
+        at: windlass_core::time::Timestamp::from_millis(0),
+    };
+    let files = [NewFile { path: "bomb/d1/new.yaml".to_owned(), content: b"nodes: {}\n".to_vec() }];
+    let push = Push {
+        base: &fetched.commit,
+        branch: &Branch::parse("adopt").unwrap(),
+        files: &files,
+        message: "adopt",
+        author: &author,
+    };
+    scratch.mirror.push_branch(&remote.options(), &push).unwrap();
+}
+
+#[test]
+fn paths_that_were_sent_cost_no_more_than_their_length() {
+    let deep = |nth: usize| format!("{}{nth}", "d/".repeat(500));
+    let sent: Vec<String> = (0..20_000).map(deep).collect();
+    let bytes: usize = sent.iter().map(String::len).sum();
+    let before = resident();
+    let files = Files::new([("fleet.yaml".to_owned(), b"version: 1\n".to_vec())], sent).unwrap();
+    let grown = resident().saturating_sub(before);
+    // Tests beside this one need memory too; noting every directory of every path took 250 times as much.
+    assert!(grown < bytes * 10, "{grown} bytes more for {bytes}");
+    assert!(matches!(files.entry("d/d/d"), Ok(Some(windlass_source::EntryKind::Directory))));
+    assert!(matches!(files.entry("d/x"), Ok(None)));
+}
+
+/// The memory of this process; nothing where the system does not tell.
+fn resident() -> usize {
+    let status = std::fs::read_to_string(Path::new("/proc/self/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap_or_default() * 1024
+}
+
+#[test]
+fn a_path_of_a_fleet_through_a_bomb_is_looked_up_and_not_walked() {
+    let work = WorkTree::new();
+    work.commit_path_bomb(10, 10);
+    let tree = GitTree::open(work.path(), "main").unwrap();
+    let text = "version: 1\naccount: acme\nmodules:\n  m: {version: 1.0.0, files: [{source: bomb/d1/d2/a.txt, path: /x}]}\n";
+    let files = [windlass_core::manifest::SourceFile::new("fleet.yaml", text.as_bytes().to_vec())];
+    let mut fleet = Memo::default().read_once(&files, &Context::offline());
+    FleetFiles::check_paths(&tree, &mut fleet);
+}
