@@ -289,6 +289,8 @@ endpoints! {
         (t::MoveBody) -> (t::RepositoryEnvelope): "Moves a repository to another account.";
     RepositoryForgetHostKeys Delete "/api/v1/system/gitops_repositories/{id}/host_keys" Needs(GitopsAdmin), NONE,
         (-) -> (t::RepositoryEnvelope): "Forgets the pinned SSH host keys; the next sync pins what it sees.";
+    RepositoryRelease Post "/api/v1/system/gitops_repositories/{id}/release" Needs(GitopsSync), NONE,
+        (-) -> (t::RepositoryEnvelope): "Releases what is quarantined of a repository; it is tried again.";
     RepositoryWebhook Get "/api/v1/system/gitops_repositories/{id}/webhook" Needs(GitopsWrite), NONE,
         (-) -> (t::WebhookShown): "Shows a repository's webhook with its secret. Each look is on the record.";
     RepositoryWebhookRotate Post "/api/v1/system/gitops_repositories/{id}/webhook/rotate" Needs(GitopsWrite), NONE,

@@ -32,6 +32,7 @@ pub mod live;
 pub mod manifest;
 pub mod plan;
 pub mod proposal;
+pub mod quarantine;
 pub mod redacted;
 pub mod reference;
 pub mod remark;

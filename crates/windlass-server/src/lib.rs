@@ -30,6 +30,7 @@ mod oidc;
 mod once;
 mod payload;
 mod preview;
+mod quarantine;
 mod recover;
 mod regate;
 mod server;

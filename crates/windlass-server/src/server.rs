@@ -22,6 +22,7 @@ use crate::http::StreamPlaces;
 use crate::keys::Keyring;
 use crate::numbers;
 use crate::oidc::Oidc;
+use crate::quarantine::Company;
 use crate::{once, preview, sync};
 
 /// How long a loop waits after the database failed, before it tries again.
@@ -51,6 +52,8 @@ struct Inner {
     reading_turns: Arc<Semaphore>,
     keys: Keyring,
     signed_heads: SignedHeads,
+    preview_bodies: preview::Bodies,
+    company: Company,
     allowances: Allowances,
     password_turns: PasswordTurns,
     connections: Arc<Connections>,
@@ -121,6 +124,8 @@ impl Server {
             reading_turns: Arc::new(Semaphore::new(sync::READERS)),
             keys,
             signed_heads,
+            preview_bodies: preview::Bodies::default(),
+            company: Company::default(),
             allowances: Allowances::default(),
             password_turns: PasswordTurns::default(),
             connections: Arc::new(Connections::new(limits, timeouts)),
@@ -151,6 +156,16 @@ impl Server {
     /// The same for the APIs of forges.
     pub(crate) fn forge_guard(&self) -> &Guard {
         &self.inner.forge_guard
+    }
+
+    /// Who works beside whom.
+    pub(crate) fn company(&self) -> &Company {
+        &self.inner.company
+    }
+
+    /// What bodies of previews hold that wait to be looked at.
+    pub(crate) fn preview_bodies(&self) -> &preview::Bodies {
+        &self.inner.preview_bodies
     }
 
     /// What sends notifications.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use windlass_core::quarantine::Quarantines;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -68,6 +69,8 @@ pub struct Repository {
     /// The repository that moved to another account and left this one behind, with what it owned here. It is never
     /// fetched and declares nothing.
     pub left_by: Option<String>,
+    /// What of it is not done any more, because servers died of it.
+    pub quarantines: Quarantines,
 }
 
 /// How the forge of a repository is reached and what it is told. The token is elsewhere.
@@ -85,12 +88,15 @@ pub struct ForgeSettings {
     pub commit_status: bool,
     /// Whether pull requests get a comment.
     pub comment: bool,
+    /// Whether pull requests from other repositories are planned, too.
+    #[serde(default)]
+    pub previews_of_forks: bool,
 }
 
 const COLUMNS: &str = "id, account_id, name, repo_url, branch, path_prefix, credential_path, ca_pem, signers, \
                        host_keys, enabled, auto_apply, interval_ms, next_sync_at, last_run_id, last_run_at, \
                        last_status, last_error, good_run_id, good_commit, good_at, version, created_at, updated_at, \
-                       forge, forge_error, left_by";
+                       forge, forge_error, left_by, quarantines";
 
 fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
     Ok(Repository {
@@ -121,6 +127,7 @@ fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
         forge: row.optional_json()?,
         forge_error: row.optional_text()?,
         left_by: row.optional_text()?,
+        quarantines: row.optional_json()?.unwrap_or_default(),
     })
 }
 
@@ -175,6 +182,7 @@ impl Reading {
     ) -> Result<Vec<Repository>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM repositories WHERE enabled = 1 \
+             AND (quarantines IS NULL OR quarantines NOT LIKE '%\"sync\"%') \
              AND (next_sync_at <= $1 OR next_sync_at > $1 + 2 * interval_ms) ORDER BY next_sync_at LIMIT {limit}"
         );
         let mut rows = self.connection.rows_built(sql, values![now]).await?;

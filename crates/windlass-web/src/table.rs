@@ -126,6 +126,8 @@ pages! {
     Test Post "/app/repositories/{id}/test" As(O::RepositoryTest);
     /// Forgets its host keys.
     ForgetHostKeys Post "/app/repositories/{id}/forget-host-keys" As(O::RepositoryForgetHostKeys);
+    /// Releases what is quarantined of it.
+    Release Post "/app/repositories/{id}/release" As(O::RepositoryRelease);
     /// The repository again, where the secret of its webhook was shown.
     Webhook Get "/app/repositories/{id}/webhook" As(O::RepositoryShow);
     /// Shows the secret of its webhook.

@@ -28,6 +28,9 @@ pub struct ForgeFields {
     /// Whether pull requests get a comment with the plan. Default yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<bool>,
+    /// Whether pull requests from forks are planned, too. Anybody can open one, so the default is no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previews_of_forks: Option<bool>,
 }
 
 /// What the forge of a repository is told.
@@ -45,6 +48,9 @@ pub struct ForgeInfo {
     pub commit_status: bool,
     /// Whether pull requests get a comment with the plan.
     pub comment: bool,
+    /// Whether pull requests from forks are planned, too.
+    #[serde(default)]
+    pub previews_of_forks: bool,
     /// Why it could not be told when it was last tried.
     pub last_error: Option<String>,
 }

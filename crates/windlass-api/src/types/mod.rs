@@ -45,8 +45,8 @@ pub use proposal::{
     GateInfo, ProposalEnvelope, ProposalInfo, ProposalList, RejectBody,
 };
 pub use repository::{
-    CheckInfo, CheckOutcome, MoveBody, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo,
-    RepositoryList, RepositoryTest,
+    CheckInfo, CheckOutcome, MoveBody, QuarantineInfo, QuarantinedWork, RepositoryBody, RepositoryEnvelope,
+    RepositoryFields, RepositoryInfo, RepositoryList, RepositoryTest,
 };
 pub use resource::{OwnerInfo, ResourceInfo, ResourceList};
 pub use run::{ActionInfo, Problem, RunEnvelope, RunErrorInfo, RunInfo, RunList, RunProposal, SyncBody};

@@ -1,9 +1,11 @@
 //! Previews: what a commit or files would change, without proposing it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// What to look at: exactly one of `ref`, `commit` and `files`.
@@ -17,10 +19,10 @@ pub struct PreviewBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The files themselves, by their path from the directory of fleet.yaml.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "few_files", skip_serializing_if = "Option::is_none")]
     pub files: Option<BTreeMap<String, String>>,
     /// Beside `files`: other paths that the fleet names and that are there.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "few_paths", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// Beside `files`: what they are called in lists, for example the branch. The last preview of each name is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,6 +30,68 @@ pub struct PreviewBody {
     /// Plans even if most of what the repository owns would be destroyed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirm_mass_destroy: bool,
+}
+
+/// Files that are read of a body: one more than a fleet may have, so that it is told as a fleet with too many.
+const MAX_FILES: usize = windlass_core::manifest::MAX_FILES + 1;
+
+/// Paths that are read of a body. A resource names few.
+const MAX_PATHS: usize = 200_000;
+
+/// Files, counted while they are read: a body of nothing but names would take many times its size.
+fn few_files<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeMap<String, String>>, D::Error> {
+    struct Files;
+    impl<'de> Visitor<'de> for Files {
+        type Value = Option<BTreeMap<String, String>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("files by their path")
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut files = BTreeMap::new();
+            let mut count = 0;
+            while let Some((path, text)) = entries.next_entry()? {
+                count += 1;
+                if count > MAX_FILES {
+                    return Err(A::Error::custom(format!("files: there are more than {MAX_FILES}")));
+                }
+                files.insert(path, text);
+            }
+            Ok(Some(files))
+        }
+    }
+    deserializer.deserialize_any(Files)
+}
+
+/// Paths, counted while they are read.
+fn few_paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct Paths;
+    impl<'de> Visitor<'de> for Paths {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of paths")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+            let mut paths = Vec::new();
+            while let Some(path) = items.next_element()? {
+                if paths.len() == MAX_PATHS {
+                    return Err(A::Error::custom(format!("paths: there are more than {MAX_PATHS}")));
+                }
+                paths.push(path);
+            }
+            Ok(paths)
+        }
+    }
+    deserializer.deserialize_seq(Paths)
 }
 
 /// What a commit or files would change. Nothing was proposed.
@@ -75,4 +139,27 @@ pub struct PreviewEnvelope {
 pub struct PreviewList {
     /// The last one of each reference.
     pub previews: Vec<PreviewInfo>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str) -> Result<PreviewBody, serde_json::Error> {
+        serde_json::from_str(body)
+    }
+
+    #[test]
+    fn files_and_paths_are_counted_while_they_are_read() {
+        let body = read(r#"{"files": {"fleet.yaml": "version: 1"}, "paths": ["a"]}"#).expect("a body");
+        assert_eq!((body.files.map(|files| files.len()), body.paths.len()), (Some(1), 1));
+        assert!(read(r#"{"files": null}"#).is_ok_and(|body| body.files.is_none()));
+        let many = |count: usize| vec!["\"a\""; count].join(",");
+        assert!(read(&format!("{{\"paths\": [{}]}}", many(MAX_PATHS))).is_ok());
+        let refused = read(&format!("{{\"paths\": [{}]}}", many(MAX_PATHS + 1)));
+        assert!(refused.is_err_and(|error| error.to_string().contains("more than 200000")));
+        let names: Vec<String> = (0..=MAX_FILES).map(|nth| format!("\"{nth}\": \"\"")).collect();
+        let refused = read(&format!("{{\"files\": {{{}}}}}", names.join(",")));
+        assert!(refused.is_err_and(|error| error.to_string().contains("files: there are more")));
+    }
 }

@@ -82,7 +82,7 @@ pub struct RepositoryInfo {
     pub auto_apply: bool,
     /// Seconds between syncs.
     pub reconcile_interval_seconds: u64,
-    /// `syncing`, `ok`, `failed`, `disabled` or `pending` before the first run.
+    /// `syncing`, `ok`, `failed`, `disabled`, `quarantined`, or `pending` before the first run.
     pub status: String,
     /// How the last run ended.
     pub last_status: String,
@@ -99,12 +99,36 @@ pub struct RepositoryInfo {
     /// What its forge is told; null if nothing.
     #[serde(default)]
     pub forge: Option<super::ForgeInfo>,
+    /// What of it is not done any more, because the server died of it twice, until someone releases it.
+    #[serde(default)]
+    pub quarantines: Vec<QuarantineInfo>,
     /// For `If-Match`.
     pub version: i64,
     /// Since when it is registered.
     pub created_at: String,
     /// When its configuration was last changed.
     pub updated_at: String,
+}
+
+/// Something that is not done any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuarantineInfo {
+    /// What is not done.
+    pub of: QuarantinedWork,
+    /// Why.
+    pub reason: String,
+    /// Since when.
+    pub since: String,
+}
+
+/// What can be quarantined of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QuarantinedWork {
+    /// Syncing it.
+    Sync,
+    /// Planning its pull requests.
+    PullRequests,
 }
 
 /// A repository under its name.

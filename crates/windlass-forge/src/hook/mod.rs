@@ -9,7 +9,7 @@ mod secret;
 mod sender;
 mod verify;
 
-pub use meaning::{Meaning, PullRequest, PullRequestAction};
+pub use meaning::{Meaning, Origin, PullRequest, PullRequestAction};
 pub use secret::Secret;
 pub use sender::Sender;
 pub use verify::{Delivery, Incoming, Refusal, WINDOW, verify};

@@ -178,6 +178,36 @@ fn a_push_names_its_branch_whoever_sends_it() {
 }
 
 #[test]
+fn only_what_is_told_to_come_from_the_repository_itself_is_no_fork() {
+    let ends = |head: serde_json::Value, base: serde_json::Value| {
+        json!({"action": "opened", "number": 3, "pull_request": {
+            "head": {"ref": "a", "sha": NEW, "repo": head}, "base": {"ref": "main", "repo": base}}})
+    };
+    let own = json!({"id": 7});
+    let mut cases = Vec::new();
+    for sender in [Sender::GitHub, Sender::Gitea] {
+        cases.push((sender, ends(own.clone(), own.clone()), Origin::Repository));
+        cases.push((sender, ends(json!({"id": 8}), own.clone()), Origin::Fork));
+        cases.push((sender, ends(json!(null), own.clone()), Origin::Fork));
+        cases.push((sender, ends(json!({}), json!({})), Origin::Fork));
+    }
+    let merge = |from: Option<u64>, into: Option<u64>| {
+        json!({"object_kind": "merge_request", "object_attributes": {"iid": 3, "action": "open",
+            "source_branch": "a", "target_branch": "main", "last_commit": {"id": NEW},
+            "source_project_id": from, "target_project_id": into}})
+    };
+    cases.push((Sender::GitLab, merge(Some(1), Some(1)), Origin::Repository));
+    cases.push((Sender::GitLab, merge(Some(2), Some(1)), Origin::Fork));
+    cases.push((Sender::GitLab, merge(None, None), Origin::Fork));
+    for (sender, body, origin) in cases {
+        let event = if sender == Sender::GitLab { "Merge Request Hook" } else { "pull_request" };
+        let fixture = Fixture { sender, event, body };
+        let Meaning::PullRequest(request) = meaning_of(&fixture) else { panic!("{}", fixture.body) };
+        assert_eq!(request.origin, origin, "{sender:?} {}", fixture.body);
+    }
+}
+
+#[test]
 fn a_pull_request_is_the_same_whoever_sends_it() {
     for fixture in pull_requests() {
         let expected = Meaning::PullRequest(PullRequest {
@@ -186,6 +216,7 @@ fn a_pull_request_is_the_same_whoever_sends_it() {
             head_sha: NEW.to_owned(),
             head_branch: "more-nodes".to_owned(),
             base_branch: "main".to_owned(),
+            origin: Origin::Fork,
         });
         assert_eq!(meaning_of(&fixture), expected, "{:?} {}", fixture.sender, fixture.event);
     }

@@ -16,11 +16,15 @@ const READ_ON: usize = 15 * MAX_BODY;
 
 /// The whole body.
 pub(crate) async fn read_whole(body: Body) -> Result<Bytes, HttpError> {
-    read_up_to(body, MAX_BODY).await
+    read_reserving(body, MAX_BODY, |_| Ok(())).await
 }
 
-/// The whole body, where it may be larger than bodies are.
-pub(super) async fn read_up_to(body: Body, limit: usize) -> Result<Bytes, HttpError> {
+/// The whole body, where it may be larger than bodies are. Room is asked for before anything is kept.
+pub(super) async fn read_reserving(
+    body: Body,
+    limit: usize,
+    mut reserve: impl FnMut(usize) -> Result<(), HttpError>,
+) -> Result<Bytes, HttpError> {
     let mut stream = body.into_data_stream();
     let (mut kept, mut length) = (Vec::new(), 0);
     while let Some(chunk) = stream.next().await {
@@ -30,6 +34,7 @@ pub(super) async fn read_up_to(body: Body, limit: usize) -> Result<Bytes, HttpEr
             break;
         }
         if length <= limit {
+            reserve(chunk.len())?;
             kept.extend_from_slice(&chunk);
         }
     }

@@ -43,6 +43,7 @@ pub(super) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> 
         credential_path: None,
         commit_status: true,
         comment: true,
+        previews_of_forks: false,
     });
     let given = |given: Option<String>, known: Option<String>| match given {
         Some(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
@@ -55,6 +56,7 @@ pub(super) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> 
         credential_path: given(fields.credential_path, known.credential_path),
         commit_status: fields.commit_status.unwrap_or(known.commit_status),
         comment: fields.comment.unwrap_or(known.comment),
+        previews_of_forks: fields.previews_of_forks.unwrap_or(known.previews_of_forks),
     });
     Ok(())
 }
@@ -83,6 +85,7 @@ pub(super) fn forge_info(repository: &Repository) -> Option<ForgeInfo> {
         credential_path: settings.credential_path.clone(),
         commit_status: settings.commit_status,
         comment: settings.comment,
+        previews_of_forks: settings.previews_of_forks,
         last_error: repository.forge_error.clone(),
     })
 }

@@ -23,6 +23,7 @@ pub(crate) mod policy;
 pub(crate) mod previews;
 mod proposal_info;
 pub(crate) mod proposals;
+pub(crate) mod quarantines;
 mod relocate;
 pub(crate) mod repositories;
 mod repository_fields;

@@ -1,14 +1,17 @@
 //! Previews: what a reference, a commit or files would change.
 
+use std::time::Duration;
+
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use serde_json::Value;
 use windlass_api::types::{PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList};
 use windlass_core::plan::Confirmation;
+use windlass_core::quarantine::Standing;
 use windlass_source::{CommitId, Files, Revision};
 use windlass_store::{Preview, Reading, Repository};
 
-use super::body::read_up_to;
+use super::body::read_reserving;
 use super::error::HttpError;
 use super::repositories::find;
 use super::request::{Answer, created, ok, read_json};
@@ -18,6 +21,9 @@ use crate::server::Server;
 
 /// The largest body: files of 64 MiB, with what JSON needs to write their line ends and quotes.
 const MAX_BODY: usize = 96 * 1024 * 1024;
+
+/// How long sending it may take.
+const BODY_WITHIN: Duration = Duration::from_secs(60);
 
 /// Previews of a list. No repository keeps more.
 const LISTED: usize = 200;
@@ -37,17 +43,25 @@ pub(super) async fn create(
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, &who, &id).await?;
     drop(reading);
-    // Before the body is read: that is what takes the memory.
-    let _turn = server.preview_turns().take().await?;
-    let bytes = read_up_to(request.into_body(), MAX_BODY).await?;
+    let mut held = server.preview_bodies().begin(&who.account_id);
+    let reading = read_reserving(request.into_body(), MAX_BODY, |bytes| Ok(held.take(bytes)?));
+    let bytes = tokio::time::timeout(BODY_WITHIN, reading).await.map_err(|_| too_slow())??;
+    // Once it is here: whoever sends slowly keeps nobody waiting.
+    let _turn = server.preview_turns().take(&who.account_id).await?;
+    let _leave = server.company().join(Standing::Trusted).await;
     let body: PreviewBody = read_json(&bytes)?;
-    drop(bytes);
+    drop((bytes, held));
     let confirmation = match body.confirm_mass_destroy {
         true => Confirmation::MassDestroy,
         false => Confirmation::Missing,
     };
     let made = preview::make(&server, &repository, wanted(body)?, confirmation, Some(&who.actor())).await?;
     created(&PreviewEnvelope { preview: info(made, &repository)? })
+}
+
+fn too_slow() -> HttpError {
+    let help = "send it faster, or let the server fetch a branch with `ref`";
+    HttpError::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "the body took more than a minute to come", help)
 }
 
 /// What a body asks for.

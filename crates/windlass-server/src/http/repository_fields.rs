@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use windlass_api::types::{RepositoryFields, RepositoryInfo};
+use windlass_api::types::{QuarantineInfo, QuarantinedWork, RepositoryFields, RepositoryInfo};
+use windlass_core::quarantine::{Quarantine, Quarantines};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::secret::is_private_key;
 use windlass_core::time::Timestamp;
@@ -62,6 +63,7 @@ pub(super) fn new_repository(
         forge: None,
         forge_error: None,
         left_by: None,
+        quarantines: Quarantines::default(),
     };
     change_repository(&mut repository, fields, config)?;
     Ok(repository)
@@ -176,12 +178,29 @@ fn check(repository: &mut Repository, insecure: Insecure) -> Result<RemoteUrl, H
     Ok(url)
 }
 
+/// What of a repository is not done any more.
+fn quarantines(repository: &Repository) -> Vec<QuarantineInfo> {
+    let Quarantines { sync, pull_requests } = &repository.quarantines;
+    let info = |of: QuarantinedWork, it: &Option<Quarantine>| {
+        it.as_ref().map(|it| QuarantineInfo {
+            of,
+            reason: it.reason.clone(),
+            since: Timestamp::from_millis(it.since_ms).to_string(),
+        })
+    };
+    [info(QuarantinedWork::Sync, sync), info(QuarantinedWork::PullRequests, pull_requests)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
 /// A repository as answers show it.
 pub(super) fn info(repository: &Repository) -> RepositoryInfo {
     let url = RemoteUrl::parse(&repository.repo_url, Insecure::Allowed).ok();
     let keys = url.as_ref().map_or(&[] as &[&str], |url| required_keys(url.scheme()));
     let fingerprints = repository.host_keys.as_deref().and_then(|keys| HostKeys::parse(keys).ok());
     let status = match (repository.enabled, repository.last_status.as_str()) {
+        _ if repository.quarantines.sync.is_some() => "quarantined",
         (false, _) => "disabled",
         (_, "pending") => "syncing",
         (_, "failed") => "failed",
@@ -209,6 +228,7 @@ pub(super) fn info(repository: &Repository) -> RepositoryInfo {
         last_synced_at: repository.last_run_at.map(|at| at.to_string()),
         last_synced_revision: repository.good_commit.clone(),
         forge: forge_info(repository),
+        quarantines: quarantines(repository),
         next_sync_at: repository.enabled.then(|| repository.next_sync_at.to_string()),
         version: repository.version,
         created_at: repository.created_at.to_string(),

@@ -10,8 +10,8 @@ use windlass_api::endpoint::{Operation, Verb, endpoints};
 
 use super::{
     accounts, audit, auth, checkpoints, credentials, drift, events, export, forge, guard, health,
-    idempotency, invitations, notifications, policy, previews, proposals, relocate, repositories, resources,
-    runs, tokens, users, webhooks,
+    idempotency, invitations, notifications, policy, previews, proposals, quarantines, relocate,
+    repositories, resources, runs, tokens, users, webhooks,
 };
 use crate::mcp;
 use crate::server::Server;
@@ -91,6 +91,7 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::PreviewList => get(previews::list),
         Operation::PreviewShow => get(previews::show),
         Operation::RepositoryMove => post(relocate::relocate),
+        Operation::RepositoryRelease => post(quarantines::release),
         Operation::RepositoryForgetHostKeys => delete(repositories::forget_host_keys),
         Operation::RepositoryWebhook => get(webhooks::show),
         Operation::RepositoryWebhookRotate => post(webhooks::rotate),

@@ -2,15 +2,20 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use windlass_core::fairness::{Places, Trust};
+use windlass_core::quarantine::{Quarantines, Standing, standing};
 use windlass_core::time::Timestamp;
-use windlass_store::{PullRequestWish, StoreError};
+use windlass_store::{PullRequestWish, Repository, RunError, Severity, StoreError};
 
 use super::{Job, Pace, Pause, Workers};
 use crate::clock::now;
+use crate::crash::crash_point;
 use crate::forge::{Foreseen, say_foreseen};
 use crate::preview::{self, PreviewError};
+use crate::quarantine::{quarantine, refusal};
 use crate::server::Server;
+use crate::tell;
 
 /// What is in trouble when a turn fails.
 const PART: &str = "pull requests";
@@ -89,19 +94,78 @@ async fn look_under_lease(server: &Server, wish: &PullRequestWish) -> Result<Tur
 async fn look(server: &Server, wish: &PullRequestWish) -> Result<(), StoreError> {
     let repository = server.store().read().await?.repository(&wish.account_id, &wish.repository_id).await?;
     let Some(repository) = repository else { return Ok(()) };
-    // Where it leads by now is what is worth knowing: it may have moved since it was told of.
-    let foreseen = match preview::of_ref(server, &repository, &wish.reference, None).await {
-        Ok(preview) => Foreseen::Plan(Box::new(preview)),
-        Err(PreviewError::Store(error)) => return Err(error),
-        Err(PreviewError::Busy | PreviewError::Stopping) => {
-            return put_off(server, wish, now().after(PAUSES[0])).await;
-        }
-        Err(PreviewError::Failed(error)) => match next_try(wish.attempts) {
-            Some(pause) => return put_off(server, wish, now().after(pause)).await,
-            None => Foreseen::Nothing(error),
-        },
+    let id = format!("pull-request:{}:{}", wish.repository_id, wish.number);
+    let deaths = match server.company().take_survivor(&id) {
+        true => 0,
+        false => server.store().read().await?.pull_request_deaths(wish).await?,
     };
-    say_foreseen(server, &repository, wish, &foreseen).await
+    let standing = standing(deaths);
+    if standing == Standing::Quarantined || repository.quarantines.pull_requests.is_some() {
+        let foreseen = Foreseen::Nothing(hold(server, &repository, wish).await?);
+        return say_foreseen(server, &repository, wish, &foreseen).await;
+    }
+    let _leave = server.company().join(standing).await;
+    let mut writing = server.store().write().await?;
+    writing.pull_request_beginning(wish, deaths).await?;
+    writing.commit().await?;
+    crash_point("preview.begun");
+    let looked = preview_of(server, &repository, wish).await;
+    if looked.is_err() {
+        server.company().survived(&id);
+    }
+    // Before it is told: from here on nothing of what was pushed is looked at.
+    let mut writing = server.store().write().await?;
+    writing.pull_request_survived(wish, deaths).await?;
+    writing.commit().await?;
+    match looked? {
+        Looked::Foreseen(foreseen) => say_foreseen(server, &repository, wish, &foreseen).await,
+        Looked::Later(pause) => put_off(server, wish, now().after(pause)).await,
+    }
+}
+
+/// What came of looking.
+enum Looked {
+    Foreseen(Foreseen),
+    Later(Duration),
+}
+
+async fn preview_of(
+    server: &Server,
+    repository: &Repository,
+    wish: &PullRequestWish,
+) -> Result<Looked, StoreError> {
+    // Where it leads by now is what is worth knowing: it may have moved since it was told of.
+    Ok(match preview::of_ref(server, repository, &wish.reference, None).await {
+        Ok(preview) => Looked::Foreseen(Foreseen::Plan(Box::new(preview))),
+        Err(PreviewError::Store(error)) => return Err(error),
+        Err(PreviewError::Busy | PreviewError::Stopping) => Looked::Later(PAUSES[0]),
+        Err(PreviewError::Failed(error)) => match next_try(wish.attempts) {
+            Some(pause) => Looked::Later(pause),
+            None => Looked::Foreseen(Foreseen::Nothing(error)),
+        },
+    })
+}
+
+/// Plans no pull request of the repository any more: whoever opened this one can open another.
+async fn hold(
+    server: &Server,
+    repository: &Repository,
+    wish: &PullRequestWish,
+) -> Result<RunError, StoreError> {
+    if let Some(held) = &repository.quarantines.pull_requests {
+        return Ok(refusal(held));
+    }
+    let now = now();
+    let held = quarantine(&format!("planning its pull request {}", wish.number), now);
+    let quarantines = Quarantines { pull_requests: Some(held.clone()), ..repository.quarantines.clone() };
+    let mut writing = server.store().write_account(&repository.account_id).await?;
+    writing.repository_quarantine(&repository.id, &quarantines).await?;
+    let message = format!("pull requests of {} are quarantined: {}", repository.name, held.reason);
+    let payload = json!({"of": "pull_requests", "pull_request": wish.number, "commit_sha": wish.commit_sha});
+    let (kind, by) = ("gitops.repository_quarantined", "windlass");
+    writing.event(tell::repository_event(kind, Severity::Critical, repository, by, message, payload, now));
+    server.commit(writing).await?;
+    Ok(refusal(&held))
 }
 
 /// How long to wait before the next try after so many; nothing if it is given up.

@@ -17,7 +17,7 @@ use windlass_source::{Branch, BranchError, CommitId, Files, Revision};
 use windlass_store::{Account, Actor, Preview, PreviewSource, Repository, RunError, StoreError, new_id};
 
 pub(crate) use fetch::{REFERENCE_HELP, commit_id};
-pub(crate) use limit::Turns;
+pub(crate) use limit::{Bodies, Turns};
 
 use crate::clock::now;
 use crate::server::Server;
@@ -87,7 +87,7 @@ pub(crate) async fn of_ref(
     let expected = expected_commit.map(commit_id).transpose()?;
     let wanted = Wanted::reference(reference, expected)
         .map_err(|error| run_error("bad-ref", error.to_string(), REFERENCE_HELP))?;
-    let _turn = server.preview_turns().take().await?;
+    let _turn = server.preview_turns().take(&repository.account_id).await?;
     make(server, repository, wanted, Confirmation::Missing, None).await
 }
 
@@ -100,7 +100,7 @@ pub(crate) async fn read_branch(
 ) -> Result<Looked, PreviewError> {
     let branch = Branch::parse(&repository.branch)
         .map_err(|error| run_error("branch", error.to_string(), error.help()))?;
-    let _turn = server.preview_turns().take().await?;
+    let _turn = server.preview_turns().take(&repository.account_id).await?;
     fetch::look(server, account, repository, (Revision::Branch(branch), None), context).await
 }
 

@@ -10,6 +10,7 @@ use windlass_core::code::Severity as ProblemSeverity;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::manifest::Context;
 use windlass_core::proposal::RunStatus;
+use windlass_core::quarantine::{Standing, standing};
 use windlass_source::Movement;
 use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError, Trigger};
 
@@ -64,6 +65,8 @@ pub(super) async fn work(server: &Server, mut run: Run) -> Ended {
     match worked {
         Ok(ended) => ended,
         Err(error) => {
+            // The database failed, or another replica took over: this process lives, so the run is not to blame.
+            server.company().survived(&run.id);
             server.report_trouble("sync", &error);
             Ended::Later
         }
@@ -104,8 +107,18 @@ async fn finish(server: &Server, run: &mut Run, lease: &Lease) -> Result<Ended, 
         save::failed(server, run, None, lease, error, Vec::new()).await?;
         return Ok(Ended::Finished);
     };
+    let deaths = match server.company().take_survivor(&run.id) {
+        true => 0,
+        false => reading.run_deaths(&run.id).await?,
+    };
     drop(reading);
-    begin(server, run).await?;
+    let standing = standing(deaths);
+    if standing == Standing::Quarantined || repository.quarantines.sync.is_some() {
+        save::quarantined(server, run, &repository, lease).await?;
+        return Ok(Ended::Finished);
+    }
+    let _leave = server.company().join(standing).await;
+    begin(server, run, deaths).await?;
     crash_point("sync.begun");
     match gather(server, run, &account, &repository, lease).await? {
         Gathered::Known(known, _turn) => {
@@ -114,7 +127,12 @@ async fn finish(server: &Server, run: &mut Run, lease: &Lease) -> Result<Ended, 
             save::compared(server, run, &repository, lease, known).instrument(compare).await?;
             Ok(Ended::Finished)
         }
-        Gathered::Interrupted => Ok(Ended::Later),
+        Gathered::Interrupted => {
+            let mut writing = server.store().write().await?;
+            writing.run_survived(&run.id, deaths).await?;
+            writing.commit().await?;
+            Ok(Ended::Later)
+        }
         Gathered::Failed(error, problems) => {
             save::failed(server, run, Some(&repository), lease, error, problems).await?;
             Ok(Ended::Finished)
@@ -123,10 +141,11 @@ async fn finish(server: &Server, run: &mut Run, lease: &Lease) -> Result<Ended, 
 }
 
 /// Notes that a run began. Its event is told once, however often a server dies in the middle.
-async fn begin(server: &Server, run: &Run) -> Result<(), StoreError> {
+async fn begin(server: &Server, run: &Run, deaths: i64) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&run.account_id).await?;
     let now = now();
     writing.run_begin(&run.id, now).await?;
+    writing.run_beginning(&run.id, deaths).await?;
     if run.attempt == 0 {
         let message = format!("sync of {} began", run.repository_name);
         let payload = json!({"trigger": run.trigger.slug()});

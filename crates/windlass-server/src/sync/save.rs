@@ -6,6 +6,7 @@ use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
 use windlass_core::plan::Confirmation;
 use windlass_core::proposal::{Fates, Offered, Reconciled, RunFacts, RunStatus, reconcile, run_status};
+use windlass_core::quarantine::Quarantines;
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 use windlass_source::{HostKeys, Movement};
@@ -20,6 +21,7 @@ use crate::clock::{self, now};
 use crate::crash::crash_point;
 use crate::ending::{Ending, end_all};
 use crate::offer::{Offer, open_proposals};
+use crate::quarantine::{quarantine, refusal};
 use crate::server::Server;
 use crate::{tell, world};
 
@@ -91,6 +93,33 @@ pub(super) async fn failed(
         }
     }
     server.commit(writing).await
+}
+
+/// Ends a run that is not begun: servers died of it, or of one before it.
+pub(super) async fn quarantined(
+    server: &Server,
+    run: &mut Run,
+    repository: &Repository,
+    lease: &Lease,
+) -> Result<(), StoreError> {
+    let now = now();
+    let held = match &repository.quarantines.sync {
+        Some(held) => held.clone(),
+        None => {
+            let held = quarantine("syncing it", now);
+            let quarantines = Quarantines { sync: Some(held.clone()), ..repository.quarantines.clone() };
+            let mut writing = server.store().write_account(&run.account_id).await?;
+            writing.lease_check(lease).await?;
+            writing.repository_quarantine(&repository.id, &quarantines).await?;
+            let message = format!("{} is quarantined: {}", repository.name, held.reason);
+            let payload = json!({"of": "sync", "run_id": run.id});
+            let kind = "gitops.repository_quarantined";
+            writing.event(tell::run_event(kind, Severity::Critical, run, message, payload, now));
+            server.commit(writing).await?;
+            held
+        }
+    };
+    failed(server, run, Some(repository), lease, refusal(&held), Vec::new()).await
 }
 
 /// Compares, decides and saves. The account's writes wait meanwhile, so that nothing moves in between.

@@ -15,7 +15,7 @@ use super::{answer, frame};
 use crate::auth::Identity;
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, IfMatch};
-use crate::http::{previews, repositories, runs, webhooks};
+use crate::http::{previews, quarantines, repositories, runs, webhooks};
 use crate::server::Server;
 
 /// Runs shown.
@@ -129,6 +129,17 @@ pub(super) async fn forget_host_keys(
 ) -> Answer {
     let repository = repositories::forget(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "The pinned host keys are forgotten: the next sync pins anew");
+    answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+}
+
+pub(super) async fn release(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Answer {
+    let repository = quarantines::release_all(&server, &who, &id).await?;
+    let notice = Notice::new(Tone::Good, "It is released, and will be tried again");
     answer::go_saying(&server, &visit, &address(&repository.id), &notice)
 }
 

@@ -114,6 +114,7 @@ fn shown_forge(forge: &ForgeInfo) -> FilledForge {
         credential_path: text(&forge.credential_path),
         commit_status: forge.commit_status,
         comment: forge.comment,
+        previews_of_forks: forge.previews_of_forks,
     }
 }
 
@@ -139,6 +140,7 @@ fn read(form: &Form) -> Filled {
             credential_path: text("forge_credential_path"),
             commit_status: form.is_ticked("forge_commit_status"),
             comment: form.is_ticked("forge_comment"),
+            previews_of_forks: form.is_ticked("forge_previews_of_forks"),
         },
     }
 }
@@ -191,6 +193,7 @@ fn forge_of(filled: &FilledForge, used: Use) -> Option<ForgeFields> {
             credential_path: Some(filled.credential_path.clone()),
             commit_status: Some(filled.commit_status),
             comment: Some(filled.comment),
+            previews_of_forks: Some(filled.previews_of_forks),
         }),
     }
 }

@@ -60,6 +60,7 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::Schedule => post(repository::schedule),
         Page::Test => post(repository::test),
         Page::ForgetHostKeys => post(repository::forget_host_keys),
+        Page::Release => post(repository::release),
         Page::ShowWebhook => post(repository::show_webhook),
         Page::RotateWebhook => post(repository::rotate_webhook),
         Page::Unregister => post(repository::remove),

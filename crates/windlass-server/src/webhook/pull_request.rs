@@ -1,7 +1,7 @@
 //! What is done about pull requests: those into the followed branch are to be looked at.
 
 use windlass_core::time::Timestamp;
-use windlass_forge::hook::{PullRequest, PullRequestAction, Sender};
+use windlass_forge::hook::{Origin, PullRequest, PullRequestAction, Sender};
 use windlass_store::{AccountWriting, PullRequestWish, Repository, StoreError};
 
 use super::Outcome;
@@ -23,6 +23,20 @@ pub(super) async fn pull_request_changed(
         return ignored(format!("the pull request is not for the branch {}", repository.branch));
     }
     match (request.action, request.reference(sender)) {
+        (PullRequestAction::Opened | PullRequestAction::Updated, _)
+            if request.origin == Origin::Fork && !plans_forks(repository) =>
+        {
+            ignored(format!(
+                "pull request {number} comes from a fork, and {} plans none of those: its forge setting \
+                 previews_of_forks lets it",
+                repository.name
+            ))
+        }
+        (PullRequestAction::Opened | PullRequestAction::Updated, _)
+            if repository.quarantines.pull_requests.is_some() =>
+        {
+            ignored(format!("pull requests of {} are quarantined until someone releases it", repository.name))
+        }
         (PullRequestAction::Opened | PullRequestAction::Updated, Some(reference)) => {
             let wish = PullRequestWish {
                 account_id: repository.account_id.clone(),
@@ -44,4 +58,9 @@ pub(super) async fn pull_request_changed(
         }
         (PullRequestAction::Other, _) => ignored("nothing of the pull request's content changed".to_owned()),
     }
+}
+
+/// Whether pull requests are planned that anybody can open.
+fn plans_forks(repository: &Repository) -> bool {
+    repository.forge.as_ref().is_some_and(|forge| forge.previews_of_forks)
 }

@@ -177,6 +177,7 @@ fn forge() -> ForgeSettings {
         credential_path: Some("gitops/forge".to_owned()),
         commit_status: true,
         comment: false,
+        previews_of_forks: true,
     }
 }
 

@@ -9,6 +9,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use tempfile::TempDir;
 use windlass_core::diff::{Cause, Change};
 use windlass_core::proposal::Status;
+use windlass_core::quarantine::Quarantines;
 use windlass_core::redacted::Redacted;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
@@ -204,6 +205,7 @@ pub(crate) fn repository(account_id: &str, name: &str) -> Repository {
         forge: None,
         forge_error: None,
         left_by: None,
+        quarantines: Quarantines::default(),
     }
 }
 

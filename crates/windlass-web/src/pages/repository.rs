@@ -3,7 +3,8 @@
 use askama::Template;
 use windlass_api::permission::Permission;
 use windlass_api::types::{
-    CheckOutcome, PreviewInfo, RepositoryInfo, RepositoryTest, RunInfo, WebhookInfo, WebhookSetup,
+    CheckOutcome, PreviewInfo, QuarantinedWork, RepositoryInfo, RepositoryTest, RunInfo, WebhookInfo,
+    WebhookSetup,
 };
 use windlass_core::redacted::Redacted;
 

@@ -53,6 +53,8 @@ pub struct FilledForge {
     pub commit_status: bool,
     /// Whether pull requests get a comment.
     pub comment: bool,
+    /// Whether pull requests from forks are planned, too.
+    pub previews_of_forks: bool,
 }
 
 impl Default for FilledForge {
@@ -64,6 +66,7 @@ impl Default for FilledForge {
             credential_path: String::new(),
             commit_status: true,
             comment: true,
+            previews_of_forks: false,
         }
     }
 }

@@ -10,8 +10,8 @@ use windlass_api::permission::{Permission, Role};
 use windlass_api::types as api;
 use windlass_api::types::{
     AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ErrorBody, ErrorDetail, EventInfo, FieldChange,
-    ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, RepositoryInfo, RunErrorInfo,
-    RunInfo, RunProposal,
+    ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, QuarantineInfo, QuarantinedWork,
+    RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
 };
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
@@ -240,9 +240,11 @@ fn repository(t: &str) -> RepositoryInfo {
             credential_path: some(t),
             commit_status: true,
             comment: true,
+            previews_of_forks: true,
             last_error: some(t),
         }),
         next_sync_at: some(t),
+        quarantines: vec![QuarantineInfo { of: QuarantinedWork::Sync, reason: text(t), since: text(t) }],
         version: 1,
         created_at: text(t),
         updated_at: text(t),

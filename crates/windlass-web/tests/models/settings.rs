@@ -57,6 +57,7 @@ fn filled(t: &str) -> Filled {
             credential_path: text(t),
             commit_status: true,
             comment: true,
+            previews_of_forks: true,
         },
     }
 }

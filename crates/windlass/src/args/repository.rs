@@ -104,6 +104,15 @@ pub(crate) enum RepoCommand {
         #[arg(long, short, requires = "rotate")]
         yes: bool,
     },
+    /// Release what is quarantined because the server died of it twice. It is tried again, so look first who pushed what.
+    Release {
+        /// Its name or id.
+        repo: String,
+
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
     /// Forget the pinned SSH host keys. The next sync pins the keys it sees, so make sure that they are the right ones.
     ForgetHostKeys {
         /// Its name or id.
@@ -225,6 +234,10 @@ pub(crate) struct ForgeSettings {
     /// Comment on pull requests with the plan. Default: true.
     #[arg(long, action = ArgAction::Set, value_name = "true|false")]
     pub(crate) forge_comment: Option<bool>,
+
+    /// Plan pull requests from forks, too: anybody can open one. Default: false.
+    #[arg(long, action = ArgAction::Set, value_name = "true|false")]
+    pub(crate) forge_previews_of_forks: Option<bool>,
 }
 
 fn parse_interval(text: &str) -> Result<u64, String> {

@@ -70,6 +70,13 @@ pub(super) fn run(
         RepoCommand::Webhook { repo, rotate: false, .. } => {
             show_webhook(&remote.ask(remote.call(Operation::RepositoryWebhook, &[&repo]))?, remote)
         }
+        RepoCommand::Release { repo, yes } => {
+            let question = format!("Release {repo}? What the server died of is tried again.");
+            if confirm(&question, yes.into())? == Consent::Refused {
+                return Ok(Exit::Problems);
+            }
+            show(&remote.ask(remote.call(Operation::RepositoryRelease, &[&repo]))?, remote)
+        }
         RepoCommand::ForgetHostKeys { repo, yes } => forget_host_keys(&repo, yes.into(), remote),
     }
 }
@@ -208,6 +215,7 @@ fn forge(settings: &ForgeSettings) -> Option<ForgeFields> {
         credential_path: settings.forge_credential.clone(),
         commit_status: settings.forge_status,
         comment: settings.forge_comment,
+        previews_of_forks: settings.forge_previews_of_forks,
     };
     (fields != ForgeFields::default()).then_some(fields)
 }

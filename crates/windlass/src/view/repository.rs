@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use windlass_api::types::{
-    CheckOutcome, CredentialBindingInfo, CredentialBindingList, CredentialList, ForgeInfo, RepositoryInfo,
-    RepositoryTest,
+    CheckOutcome, CredentialBindingInfo, CredentialBindingList, CredentialList, ForgeInfo, QuarantinedWork,
+    RepositoryInfo, RepositoryTest,
 };
 use windlass_core::value::Timeout;
 
@@ -71,6 +71,14 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
         let red = AnsiColor::Red.on_default();
         writeln!(out, "  {red}{}{red:#}", clean(error))?;
     }
+    for held in &repository.quarantines {
+        let what = match held.of {
+            QuarantinedWork::Sync => "not synced",
+            QuarantinedWork::PullRequests => "pull requests not planned",
+        };
+        let red = AnsiColor::Red.on_default();
+        writeln!(out, "  {red}{what} since {}: {}{red:#}", relative(&held.since), clean(&held.reason))?;
+    }
     let applies = if repository.auto_apply { "creates and updates by itself" } else { "what is approved" };
     let signed = if repository.requires_signature { "by one of the allowed signers" } else { "" };
     let interval =
@@ -104,7 +112,11 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
 
 /// What a forge is told, on one line.
 fn forge(forge: &ForgeInfo) -> String {
-    let told = [(forge.commit_status, "statuses"), (forge.comment, "comments")];
+    let told = [
+        (forge.commit_status, "statuses"),
+        (forge.comment, "comments"),
+        (forge.previews_of_forks, "plans of forks"),
+    ];
     let told: Vec<&str> = told.into_iter().filter(|(is_told, _)| *is_told).map(|(_, what)| what).collect();
     match told.is_empty() {
         true => format!("{}, told nothing", forge.kind),

@@ -17,6 +17,7 @@ mod crashes;
 mod fairness;
 mod forge;
 mod gate;
+mod hostile;
 mod keys;
 mod moving;
 mod notifications;

@@ -66,13 +66,25 @@ impl Place {
 
     /// What the forge sends when the pull request is opened, or has new commits.
     fn tell(&self, server: &Server, repository: &str, action: &str, commit: &str) -> Value {
+        self.tell_of(7, server, repository, (action, commit))
+    }
+
+    /// The same of a pull request whose commits are in the repository with this number.
+    fn tell_of(
+        &self,
+        origin: u64,
+        server: &Server,
+        repository: &str,
+        (action, commit): (&str, &str),
+    ) -> Value {
         let call = server.api.call(Operation::RepositoryWebhook, &[repository]);
         let webhook: WebhookShown = server.api.send(call).unwrap();
         let (event, body) = match self.flavour {
             Flavour::GitLab => {
                 let action = if action == "opened" { "open" } else { "update" };
                 let attributes = json!({"iid": 3, "action": action, "oldrev": commit, "source_branch": "more",
-                    "target_branch": "main", "last_commit": {"id": commit}});
+                    "target_branch": "main", "last_commit": {"id": commit},
+                    "source_project_id": origin, "target_project_id": 7});
                 (
                     "Merge Request Hook",
                     json!({"object_kind": "merge_request", "object_attributes": attributes}),
@@ -81,7 +93,8 @@ impl Place {
             _ => (
                 "pull_request",
                 json!({"action": action, "number": 3, "pull_request": {
-                    "head": {"ref": "more", "sha": commit}, "base": {"ref": "main"}}}),
+                    "head": {"ref": "more", "sha": commit, "repo": {"id": origin}},
+                    "base": {"ref": "main", "repo": {"id": 7}}}}),
             ),
         };
         let body = body.to_string();
@@ -178,4 +191,36 @@ fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
     let server = place.serve(&installation);
     place.comment(&server.api, "1 to create");
     server.stop();
+}
+
+#[test]
+fn pull_requests_from_forks_are_planned_only_where_that_is_allowed() {
+    for flavour in [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab] {
+        let (place, installation) = (Place::new(flavour), Installation::new());
+        let mut server = place.serve(&installation);
+        let id = place.register(&server.api);
+        server.api.apply_all(&id).unwrap();
+        let commit = place.propose(&nodes("web", "web", 0..3));
+        let told = place.tell_of(8, &server, &id, ("opened", &commit));
+        assert_eq!(told["status"], "ignored", "{told}");
+        assert!(told.to_string().contains("previews_of_forks"), "{told}");
+        let forge = ForgeFields { previews_of_forks: Some(true), ..ForgeFields::default() };
+        let allowed = RepositoryFields { forge: Some(forge), ..RepositoryFields::default() };
+        assert!(server.api.configure(&id, allowed).unwrap().forge.unwrap().previews_of_forks);
+        assert_eq!(place.tell_of(8, &server, &id, ("synchronize", &commit))["status"], "accepted");
+        place.comment(&server.api, "1 to create");
+
+        // A fork's bomb is told as what it is.
+        place.work.git(&["checkout", "--quiet", "-B", "bomb"]);
+        let main = place.work.git(&["rev-parse", "main"]);
+        let bomb = place.work.commit_path_bomb(10, 10);
+        place.work.git(&["update-ref", "refs/heads/main", &main]);
+        let reference =
+            if flavour == Flavour::GitLab { "refs/merge-requests/3/head" } else { "refs/pull/3/head" };
+        place.work.git(&["update-ref", reference, &bomb]);
+        assert_eq!(place.tell_of(8, &server, &id, ("synchronize", &bomb))["status"], "accepted");
+        place.comment(&server.api, "200000 names");
+        assert!(server.is_running());
+        server.stop();
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{HEADS, Meaning, PullRequestAction, parse, pull_request, pushed};
+use super::{HEADS, Meaning, Origin, PullRequestAction, parse, pull_request, pushed};
 
 #[derive(Deserialize)]
 struct CloudPush {
@@ -44,6 +44,14 @@ struct CloudEnds {
 struct CloudEnd {
     branch: Named,
     commit: CloudCommit,
+    #[serde(default)]
+    repository: Option<CloudRepository>,
+}
+
+#[derive(Deserialize)]
+struct CloudRepository {
+    #[serde(default)]
+    uuid: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -90,6 +98,14 @@ struct CenterEnds {
 struct CenterEnd {
     id: String,
     latest_commit: String,
+    #[serde(default)]
+    repository: Option<CenterRepository>,
+}
+
+#[derive(Deserialize)]
+struct CenterRepository {
+    #[serde(default)]
+    id: Option<u64>,
 }
 
 pub(super) fn read(event: &str, body: &[u8]) -> Option<Meaning> {
@@ -116,11 +132,15 @@ pub(super) fn read(event: &str, body: &[u8]) -> Option<Meaning> {
 
 fn read_cloud_request(action: PullRequestAction, body: &[u8]) -> Option<Meaning> {
     let CloudEnds { id, source, destination } = parse::<CloudPullRequest>(body)?.pullrequest;
-    pull_request(id, action, source.commit.hash, [&source.branch.name, &destination.branch.name])
+    let id_of = |end: Option<CloudRepository>| end.and_then(|it| it.uuid);
+    let origin = Origin::of(id_of(source.repository), id_of(destination.repository));
+    pull_request(id, action, source.commit.hash, [&source.branch.name, &destination.branch.name], origin)
 }
 
 fn read_center_request(action: PullRequestAction, body: &[u8]) -> Option<Meaning> {
     let CenterEnds { id, from_ref, to_ref } = parse::<CenterPullRequest>(body)?.pull_request;
     let branches = [from_ref.id.strip_prefix(HEADS)?, to_ref.id.strip_prefix(HEADS)?];
-    pull_request(id, action, from_ref.latest_commit, branches)
+    let id_of = |end: &Option<CenterRepository>| end.as_ref().and_then(|it| it.id);
+    let origin = Origin::of(id_of(&from_ref.repository), id_of(&to_ref.repository));
+    pull_request(id, action, from_ref.latest_commit, branches, origin)
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Meaning, PullRequestAction, RefBody, parse, pull_request, pushed};
+use super::{Meaning, Origin, PullRequestAction, RefBody, parse, pull_request, pushed};
 
 #[derive(Deserialize)]
 struct PullRequestBody {
@@ -22,11 +22,26 @@ struct Ends {
 struct End {
     r#ref: String,
     sha: String,
+    /// None if the fork was deleted.
+    #[serde(default)]
+    repo: Option<Repo>,
 }
 
 #[derive(Deserialize)]
 struct Base {
     r#ref: String,
+    #[serde(default)]
+    repo: Option<Repo>,
+}
+
+#[derive(Deserialize)]
+struct Repo {
+    #[serde(default)]
+    id: Option<u64>,
+}
+
+fn id_of(repo: Option<Repo>) -> Option<u64> {
+    repo.and_then(|repo| repo.id)
 }
 
 pub(super) fn read(event: &str, body: &[u8]) -> Option<Meaning> {
@@ -42,7 +57,8 @@ pub(super) fn read(event: &str, body: &[u8]) -> Option<Meaning> {
                 _ => PullRequestAction::Other,
             };
             let Ends { head, base } = body.pull_request;
-            pull_request(body.number, action, head.sha, [&head.r#ref, &base.r#ref])
+            let origin = Origin::of(id_of(head.repo), id_of(base.repo));
+            pull_request(body.number, action, head.sha, [&head.r#ref, &base.r#ref], origin)
         }
         "ping" => Some(Meaning::Ping),
         _ => Some(Meaning::Other),

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Meaning, PullRequestAction, RefBody, parse, pull_request, pushed};
+use super::{Meaning, Origin, PullRequestAction, RefBody, parse, pull_request, pushed};
 
 #[derive(Deserialize)]
 struct Body {
@@ -24,6 +24,10 @@ struct MergeRequest {
     oldrev: Option<String>,
     source_branch: String,
     target_branch: String,
+    #[serde(default)]
+    source_project_id: Option<u64>,
+    #[serde(default)]
+    target_project_id: Option<u64>,
     last_commit: LastCommit,
 }
 
@@ -47,7 +51,8 @@ pub(super) fn read(event: &str, body: &[u8]) -> Option<Meaning> {
                 _ => PullRequestAction::Other,
             };
             let branches = [&merge.source_branch, &merge.target_branch];
-            pull_request(merge.iid, action, merge.last_commit.id, branches)
+            let origin = Origin::of(merge.source_project_id, merge.target_project_id);
+            pull_request(merge.iid, action, merge.last_commit.id, branches, origin)
         }
         _ => Some(Meaning::Other),
     }

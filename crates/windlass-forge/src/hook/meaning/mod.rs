@@ -45,6 +45,27 @@ pub struct PullRequest {
     pub head_branch: String,
     /// The branch it would be merged into.
     pub base_branch: String,
+    /// Whose commit that is.
+    pub origin: Origin,
+}
+
+/// Where the commit of a pull request comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A branch of the repository itself: someone made it who may push there.
+    Repository,
+    /// Another repository, or nobody says: anybody may have made it.
+    Fork,
+}
+
+impl Origin {
+    /// Of the repositories of head and base, as far as the forge tells.
+    fn of<T: PartialEq>(head: Option<T>, base: Option<T>) -> Origin {
+        match (head, base) {
+            (Some(head), Some(base)) if head == base => Origin::Repository,
+            _ => Origin::Fork,
+        }
+    }
 }
 
 impl PullRequest {
@@ -129,6 +150,7 @@ fn pull_request(
     action: PullRequestAction,
     head_sha: String,
     [head, base]: [impl AsRef<str>; 2],
+    origin: Origin,
 ) -> Option<Meaning> {
     // Bitbucket Cloud shortens commits to 12 digits.
     let is_commit =
@@ -137,7 +159,7 @@ fn pull_request(
         return None;
     }
     let (head_branch, base_branch) = (plain(head.as_ref())?, plain(base.as_ref())?);
-    Some(Meaning::PullRequest(PullRequest { number, action, head_sha, head_branch, base_branch }))
+    Some(Meaning::PullRequest(PullRequest { number, action, head_sha, head_branch, base_branch, origin }))
 }
 
 /// A branch's name, if it is one that can be compared and told.
