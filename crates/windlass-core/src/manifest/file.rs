@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Finding, LineIndex};
 use crate::digest::Digest;
 use crate::resource::{Home, Kind, ResourceKey, Spec};
 use crate::secret::{HIDDEN, is_mask, mask_finding};
-use crate::shape::{Decoder, Segment, Settings, Shape as _};
+use crate::shape::{Decoder, Segment, Settings, Shape as _, path_text};
 use crate::yaml::{self, Content, NodeRef};
 
 /// A file as it was found.
@@ -140,26 +140,43 @@ fn encoding_problem(path: &str, readable: &str, byte: u8) -> Diagnostic {
 const MAX_MASKS: usize = 100;
 
 /// Reports values that stand for others: a masked export must not be applied as it is.
-fn find_masks(root: NodeRef<'_>, findings: &mut Vec<Finding>) {
-    let mut left = vec![(root, String::new())];
+fn find_masks<'t>(root: NodeRef<'t>, findings: &mut Vec<Finding>) {
+    // Where each value stands: the step to it, and the place of the step before. Paths are spelled out only where
+    // something is told, because a long key above many values would be there once for each of them.
+    let mut steps: Vec<(usize, Segment<'t>)> = Vec::new();
+    let mut left = vec![(root, 0)];
     let mut found = 0;
-    while let Some((node, path)) = left.pop() {
+    while let Some((node, at)) = left.pop() {
+        let mut enter = |segment, value| {
+            steps.push((at, segment));
+            left.push((value, steps.len()));
+        };
         match node.content() {
             Content::Scalar(_) if found == MAX_MASKS => return,
             Content::Scalar(_) if node.scalar_text().is_some_and(is_mask) => {
                 found += 1;
-                findings.push(mask_finding(node.span()).at(path));
+                findings.push(mask_finding(node.span()).at(path_to(&steps, at)));
             }
             Content::Scalar(_) => {}
             Content::Sequence(items) => {
-                left.extend(items.enumerate().map(|(index, item)| (item, format!("{path}[{index}]"))));
+                items.enumerate().for_each(|(index, item)| enter(Segment::Index(index), item));
             }
-            Content::Mapping(entries) => left.extend(entries.map(|(key, value)| {
-                let key = key.scalar_text().unwrap_or_default();
-                (value, if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") })
-            })),
+            Content::Mapping(entries) => entries.for_each(|(key, value)| {
+                enter(Segment::Key(key.scalar_text().unwrap_or_default()), value);
+            }),
         }
     }
+}
+
+/// The path of a value by its last step; 0 is the root.
+fn path_to(steps: &[(usize, Segment<'_>)], mut at: usize) -> String {
+    let mut segments = Vec::new();
+    while at > 0 {
+        let (before, segment) = steps[at - 1];
+        segments.push(segment);
+        at = before;
+    }
+    path_text(segments.into_iter().rev())
 }
 
 fn read_text(text: &str, role: Role, manifest: &mut FileManifest) -> Vec<Finding> {
