@@ -81,9 +81,10 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Forgets the wish for a pull request that was closed.
+    /// Forgets the wish for a pull request that was closed, unless a server died of it: closing it and opening it again
+    /// must not make it look innocent.
     pub async fn pull_request_forget(&mut self, repository_id: &str, number: i64) -> Result<(), StoreError> {
-        let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2";
+        let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2 AND begun = 0";
         self.connection.execute(sql, values![repository_id, number]).await?;
         Ok(())
     }

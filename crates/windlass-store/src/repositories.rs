@@ -182,7 +182,7 @@ impl Reading {
     ) -> Result<Vec<Repository>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM repositories WHERE enabled = 1 \
-             AND (quarantines IS NULL OR quarantines NOT LIKE '%\"sync\"%') \
+             AND (quarantines IS NULL OR quarantines NOT LIKE '{{\"sync\":%') \
              AND (next_sync_at <= $1 OR next_sync_at > $1 + 2 * interval_ms) ORDER BY next_sync_at LIMIT {limit}"
         );
         let mut rows = self.connection.rows_built(sql, values![now]).await?;

@@ -22,6 +22,7 @@ mod previews;
 mod proposal_lists;
 mod proposals;
 mod pull_requests;
+mod quarantines;
 mod repositories;
 mod resources;
 mod retention;
