@@ -1,0 +1,48 @@
+//! Any headers and any body of a webhook: what is not signed is refused, what is signed is read without panicking.
+#![no_main]
+
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
+use libfuzzer_sys::fuzz_target;
+use windlass_core::time::Timestamp;
+use windlass_forge::hook::{Incoming, Secret, verify};
+
+#[derive(Arbitrary, Debug)]
+struct Sent {
+    /// Which of the headers that forges send, and what is in it.
+    headers: Vec<(u8, String)>,
+    body: Vec<u8>,
+    /// GitLab proves itself by the secret itself, which lets a run reach what is behind the check.
+    signs: bool,
+    now: i64,
+}
+
+const HEADERS: &[&str] = &[
+    "x-github-event",
+    "x-hub-signature-256",
+    "x-gitea-event",
+    "x-gitea-signature",
+    "x-forgejo-event",
+    "x-gitlab-event",
+    "x-event-key",
+    "x-hub-signature",
+    "x-windlass-signature",
+    "webhook-id",
+    "webhook-signature",
+    "webhook-timestamp",
+];
+
+fuzz_target!(|sent: Sent| {
+    let secret = Secret::derive(b"a key of the server", "repository", 1);
+    let shown = secret.text();
+    let header = |name: &str| match name {
+        "x-gitlab-token" if sent.signs => Some(shown.expose().as_str()),
+        _ => {
+            let found = sent.headers.iter().find(|(at, _)| HEADERS[usize::from(*at) % HEADERS.len()] == name);
+            found.map(|(_, value)| value.as_str())
+        }
+    };
+    let now = Timestamp::from_millis(sent.now);
+    if let Ok(delivery) = verify(Incoming { header: &header, body: &sent.body }, &secret, now) {
+        let _ = delivery.meaning();
+    }
+});
