@@ -107,7 +107,7 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 step "fuzz targets, briefly and without instrumentation"
 if need c++ g++; then
   # Those that write objects take longer for each run.
-  for target in read_fleet:20000 format:20000 preview_request:5000 webhook:20000 read_tree:1000 read_pack:500; do
+  for target in read_fleet:20000 format:20000 preview_request:5000 webhook:20000 forwarded:20000 read_tree:1000 read_pack:500; do
     CARGO_TARGET_DIR=target/fuzz cargo run --quiet --locked --manifest-path fuzz/Cargo.toml --bin "${target%:*}" -- \
       -runs="${target#*:}" -max_len=4096 -verbosity=0
   done
