@@ -9,6 +9,10 @@ use crate::noun::Noun;
 use crate::permission::Permission;
 use crate::types as t;
 
+/// Marks a request that a tool makes for someone. With it, a session approves nothing by whatever operation: through
+/// tools, only tokens that were given it do.
+pub const TOOLS_HEADER: &str = "x-windlass-tools";
+
 /// An HTTP method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
@@ -142,7 +146,7 @@ const LIST_PROPOSALS: &[(&str, &str)] = &[
     ("cursor", "The previous page's `meta.next_cursor`."),
     ("status", "States, separated by commas; `open` for all that are open."),
     ("run", "Of this sync run."),
-    ("repository", "Of this repository, by id or name."),
+    ("repository", "Of this repository, by id or name; `none` for direct changes."),
     ("kind", "Of this kind of resource."),
     ("change", "Only `create`, `update` or `destroy`."),
     ("name", "Of the resource of this name."),
@@ -154,6 +158,7 @@ const LIST_RESOURCES: &[(&str, &str)] = &[
     ("q", "Text in the name."),
     ("repository", "Owned by this repository, by id or name; `none` for those nobody owns."),
 ];
+const DIRECT: &[(&str, &str)] = &[("reason", "Why the resource is changed directly; on the record.")];
 const LIST_ALL_RESOURCES: &[(&str, &str)] = &[
     ("limit", "How many, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
@@ -378,20 +383,34 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
         path: path.to_owned(),
         access,
         summary,
-        query: if verb == Verb::List { LIST_RESOURCES } else { NONE },
+        query: match verb {
+            Verb::List => LIST_RESOURCES,
+            Verb::Show => NONE,
+            Verb::Create | Verb::Patch | Verb::Replace | Verb::Delete => DIRECT,
+        },
         request,
         response,
     };
     vec![
         endpoint(Verb::List, Method::Get, &all, read, format!("Live {plural}, by name."), None, info),
-        endpoint(Verb::Create, Method::Post, &all, write, format!("Makes a {singular} by hand."), spec, info),
+        endpoint(
+            Verb::Create,
+            Method::Post,
+            &all,
+            write,
+            format!("Makes a {singular} directly; answers 202 with a proposal where that needs approval."),
+            spec,
+            info,
+        ),
         endpoint(Verb::Show, Method::Get, &one, read, format!("A {singular}, by id or name."), None, info),
         endpoint(
             Verb::Patch,
             Method::Patch,
             &one,
             write,
-            format!("Changes fields of a {singular} by hand."),
+            format!(
+                "Changes fields of a {singular} directly; answers 202 with a proposal where that needs approval."
+            ),
             spec,
             info,
         ),
@@ -400,7 +419,7 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
             Method::Put,
             &one,
             write,
-            format!("Replaces a {singular} by hand."),
+            format!("Replaces a {singular} directly; answers 202 with a proposal where that needs approval."),
             spec,
             info,
         ),
@@ -409,7 +428,7 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
             Method::Delete,
             &one,
             write,
-            format!("Ends a {singular} by hand."),
+            format!("Ends a {singular} directly; answers 202 with a proposal where that needs approval."),
             None,
             None,
         ),

@@ -1,10 +1,17 @@
-//! Asking the gate about a proposal.
+//! Asking the gate about a proposal, and about changes to what its rules look at.
 
+use windlass_api::permission::Permission;
 use windlass_core::diff::Change;
 use windlass_core::digest::Digest;
-use windlass_core::gate::{self, AutoApply, Judgement, Policy, Subject};
+use windlass_core::gate::{
+    self, AutoApply, ContentOrigin, Contributor, Judgement, Policy, RepositoryChange, RepositoryIdentity,
+    RepositorySettings, Subject,
+};
 use windlass_core::time::Timestamp;
 use windlass_store::{Account, Approval, Proposal, Repository};
+
+use crate::auth::Identity;
+use crate::http::error::HttpError;
 
 /// What the gate needs to know of an account.
 #[derive(Clone, Debug)]
@@ -20,20 +27,77 @@ pub(crate) struct Foreseeable<'a> {
     pub(crate) repository: &'a Repository,
     /// The file that declares the resource.
     pub(crate) path: Option<&'a str>,
-    /// The e-mail address of the commit's author.
-    pub(crate) author: Option<&'a str>,
+    /// Everyone who had a hand in it.
+    pub(crate) contributors: &'a [Contributor],
+}
+
+/// The policy of an account, its rules bound to the repositories that they name.
+pub(crate) fn stored_policy(account: &Account) -> Policy {
+    // It was valid when it was stored. Should it not be any more, nothing passes by itself: the default asks.
+    let policy = Policy::read("policy", &account.policy).0.unwrap_or_default();
+    match &account.policy_repositories {
+        Some(repositories) => policy.bind_repositories(repositories),
+        None => policy,
+    }
+}
+
+/// The repository whose rules are about a proposal: the one that wants it, or the one that owns what is changed directly.
+pub(crate) fn governing_repository<'r>(
+    proposal: &Proposal,
+    repositories: &'r [Repository],
+) -> Option<&'r Repository> {
+    let id = proposal.governing_repository()?;
+    repositories.iter().find(|repository| repository.id == id)
+}
+
+/// The settings of a repository that decide what is approved without people.
+pub(crate) fn trusted_settings(repository: &Repository) -> RepositorySettings<'_> {
+    RepositorySettings {
+        identity: identity_of(repository),
+        url: &repository.repo_url,
+        branch: &repository.branch,
+        path_prefix: &repository.path_prefix,
+        signers: repository.signers.as_deref(),
+        credential: repository.credential_path.as_deref(),
+        ca: repository.ca_pem.as_deref(),
+        host_keys: repository.host_keys.as_deref(),
+        is_enabled: repository.enabled,
+        auto_apply: repository.auto_apply,
+    }
+}
+
+fn identity_of(repository: &Repository) -> RepositoryIdentity<'_> {
+    RepositoryIdentity { id: &repository.id, name: &repository.name }
+}
+
+/// Whether someone may approve. Every way of having something applied asks this.
+pub(crate) fn may_approve(who: &Identity) -> bool {
+    who.permissions.contains(&Permission::GitopsApprove)
 }
 
 impl Gatekeeper {
     pub(crate) fn of(account: &Account) -> Gatekeeper {
-        // It was valid when it was stored. Should it not be any more, nothing passes by itself: the default asks.
-        let policy = Policy::read("policy", &account.policy).0.unwrap_or_default();
         let halt = account.halt.as_ref().map(|halt| gate::Halt {
             by: halt.by.clone(),
             reason: halt.reason.clone(),
             since: halt.at,
         });
-        Gatekeeper { policy, halt }
+        Gatekeeper { policy: stored_policy(account), halt }
+    }
+
+    /// Refuses a change of a repository that takes someone who may approve, if they may not.
+    pub(crate) fn check_repository_change(
+        &self,
+        who: &Identity,
+        change: RepositoryChange<'_>,
+    ) -> Result<(), HttpError> {
+        match gate::why_an_approver(&self.policy, change) {
+            Some(why) if !may_approve(who) => Err(HttpError::forbidden(
+                format!("{why}: this needs the permission {}", Permission::GitopsApprove),
+                "ask someone who may approve to make this change",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// What the policy, the approvals and the kill switch say about a proposal now.
@@ -44,7 +108,7 @@ impl Gatekeeper {
         approvals: &[Approval],
         now: Timestamp,
     ) -> Judgement {
-        let paths: Vec<&str> = proposal.declared_at.iter().map(|(file, _)| file.as_str()).collect();
+        let paths = proposal.declaring_files();
         let given = given(approvals);
         gate::judge(&self.policy, &subject(proposal, repository, &paths), &given, now)
             .unless_halted(self.halt.as_ref())
@@ -53,16 +117,16 @@ impl Gatekeeper {
     /// What the policy and the kill switch would say about a change that nobody proposed yet.
     pub(crate) fn foresee(&self, change: &Foreseeable<'_>, now: Timestamp) -> Judgement {
         let paths: Vec<&str> = change.path.into_iter().collect();
-        let Foreseeable { change, repository, author, .. } = *change;
+        let Foreseeable { change, repository, contributors, .. } = *change;
         let subject = Subject {
             change: change.action(),
             key: &change.key,
-            repository: &repository.name,
+            repository: Some(identity_of(repository)),
+            content: ContentOrigin::Commit,
             paths: &paths,
             before: change.before.as_deref(),
             after: change.after.as_deref(),
-            author,
-            editor: None,
+            contributors,
             auto_apply: auto_apply(Some(repository)),
             digest: gate::binding(&change.key, change.base, change.desired),
         };
@@ -77,7 +141,7 @@ impl Gatekeeper {
         approvals: &[Approval],
         person: &str,
     ) -> Option<String> {
-        let paths: Vec<&str> = proposal.declared_at.iter().map(|(file, _)| file.as_str()).collect();
+        let paths = proposal.declaring_files();
         gate::why_not(&self.policy, &subject(proposal, repository, &paths), &given(approvals), person)
     }
 }
@@ -92,18 +156,32 @@ fn given(approvals: &[Approval]) -> Vec<gate::Approval<'_>> {
         .collect()
 }
 
-fn subject<'p>(proposal: &'p Proposal, repository: Option<&Repository>, paths: &'p [&'p str]) -> Subject<'p> {
+fn subject<'p>(
+    proposal: &'p Proposal,
+    repository: Option<&'p Repository>,
+    paths: &'p [&'p str],
+) -> Subject<'p> {
+    let known = repository.map(identity_of);
+    let removed = || RepositoryIdentity { id: &proposal.repository_id, name: &proposal.repository_name };
     Subject {
         change: proposal.change.action(),
         key: &proposal.change.key,
-        repository: &proposal.repository_name,
+        repository: if proposal.is_direct() { known } else { Some(known.unwrap_or_else(removed)) },
+        content: content_origin(proposal),
         paths,
         before: proposal.change.before.as_deref(),
         after: proposal.effective().map(|spec| spec.as_ref()),
-        author: proposal.author.as_deref(),
-        editor: proposal.edit.as_ref().map(|edit| edit.by.as_str()),
+        contributors: &proposal.contributors,
         auto_apply: auto_apply(repository),
         digest: proposal.content_digest(),
+    }
+}
+
+fn content_origin(proposal: &Proposal) -> ContentOrigin<'_> {
+    match &proposal.edit {
+        Some(_) => ContentOrigin::Edited { declared: proposal.change.after.as_deref() },
+        None if proposal.is_direct() => ContentOrigin::Direct,
+        None => ContentOrigin::Commit,
     }
 }
 

@@ -13,9 +13,12 @@ mod connections;
 mod crash;
 mod credential_binding;
 mod decide;
+mod direct;
 mod drift;
 mod ending;
 mod forge;
+#[cfg(test)]
+mod gate_machine;
 mod gatekeeper;
 mod grant;
 mod holdings;

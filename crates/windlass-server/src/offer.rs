@@ -3,7 +3,7 @@
 use windlass_core::conflict::Claimant;
 use windlass_core::plan::{Plan, Step};
 use windlass_core::proposal::{Reconciled, Status};
-use windlass_core::resource::ResourceKey;
+use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 use windlass_store::{Account, AccountWriting, Placed, Proposal, Repository, Run, StoreError, new_id};
 
@@ -19,6 +19,8 @@ pub(crate) struct Offer<'o> {
     pub(crate) repository: &'o Repository,
     pub(crate) run: &'o Run,
     pub(crate) plan: &'o Plan,
+    /// The files that declared resources at the last good run before.
+    pub(crate) previous_files: ResourceMap<String>,
     pub(crate) expires_at: Timestamp,
     pub(crate) now: Timestamp,
 }
@@ -93,6 +95,10 @@ fn new_proposal(
         edit: None,
         commit_sha: offer.run.commit_sha.clone().unwrap_or_default(),
         author: offer.run.commit_email.clone(),
+        contributors: offer.run.contributors.clone(),
+        owner_id: None,
+        direct_reason: None,
+        previous_file: offer.previous_files.get(step.change.key.kind, &step.change.key.name).cloned(),
         declared_at,
         status: Status::PendingApproval,
         blocked_by: Vec::new(),

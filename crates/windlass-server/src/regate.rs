@@ -5,7 +5,7 @@ use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, ProposalFilter, StoreError};
 
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{Gatekeeper, governing_repository};
 use crate::grant::{granted, let_through};
 
 /// Lets through what the gate lets through now. What it asks more for is taken back when it is about to be applied.
@@ -21,7 +21,7 @@ pub(crate) async fn regate(writing: &mut AccountWriting, now: Timestamp) -> Resu
     let grants: Vec<_> = pending
         .iter()
         .filter_map(|proposal| {
-            let repository = repositories.iter().find(|repository| repository.id == proposal.repository_id);
+            let repository = governing_repository(proposal, &repositories);
             let given = approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();
             Some((proposal, granted(&gatekeeper.judge(proposal, repository, given, now))?))
         })

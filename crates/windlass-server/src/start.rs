@@ -103,6 +103,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     }
     let keys = take_keys(&store, &config.secret_key, &config.data_dir, now()).await?;
     let signed_heads = SignedHeads::read(&config.data_dir).map_err(unusable)?;
+    http::bind_stored_policies(&store).await?;
     let first_login = first_start(&store, &config).await?;
     credential_binding::bind_existing(&store, &config).await?;
     let listener = TcpListener::bind(config.listen)

@@ -43,8 +43,8 @@ pub(crate) fn proposal_event(
         kind,
         severity,
         resource: Some(proposal.change.key.clone()),
-        repository_id: Some(proposal.repository_id.clone()),
-        correlation_id: Some(run_id.to_owned()),
+        repository_id: proposal.governing_repository().map(str::to_owned),
+        correlation_id: Some(run_id.to_owned()).filter(|id| !id.is_empty()),
         source: by.to_owned(),
         message,
         payload: json!({
@@ -96,6 +96,24 @@ pub(crate) fn approval_requested(run: &Run, waiting: &[&Proposal], now: Timestam
         "commit_sha": run.commit_sha, "page": format!("/app/approvals?run={}", run.id),
     });
     run_event("gitops.approval_requested", Severity::Medium, run, message, payload, now)
+}
+
+/// The event that asks for approval of a direct change.
+pub(crate) fn direct_approval_requested(proposal: &Proposal, now: Timestamp) -> NewEvent {
+    let by = proposal.author.as_deref().unwrap_or("someone");
+    let (action, key) = (proposal.change.action(), &proposal.change.key);
+    NewEvent {
+        kind: "gitops.approval_requested",
+        severity: Severity::Medium,
+        resource: Some(key.clone()),
+        repository_id: proposal.owner_id.clone(),
+        correlation_id: None,
+        source: by.to_owned(),
+        message: format!("a direct change by {by} waits for approval: {action} {key}"),
+        payload: json!({"waiting": 1, "change": action, "proposal_id": proposal.id,
+            "reason": proposal.direct_reason, "page": format!("/app/proposals/{}", proposal.id)}),
+        at: now,
+    }
 }
 
 /// An event about a repository.

@@ -1,5 +1,7 @@
 //! Accounts: tenants, their approval policy and their kill switch.
 
+use std::collections::BTreeMap;
+
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -18,6 +20,8 @@ pub struct Account {
     pub halt: Option<Halt>,
     /// The approval policy, as JSON.
     pub policy: String,
+    /// Which repository each plain name in the policy's rules stands for: name → id. None before they were looked up.
+    pub policy_repositories: Option<BTreeMap<String, String>>,
     /// How often the policy was changed.
     pub policy_version: i64,
     /// Since when it exists.
@@ -35,7 +39,8 @@ pub struct Halt {
     pub reason: String,
 }
 
-const COLUMNS: &str = "id, name, halted_at, halted_by, halt_reason, policy, policy_version, created_at";
+const COLUMNS: &str = "id, name, halted_at, halted_by, halt_reason, policy, \
+                       policy_repositories, policy_version, created_at";
 
 fn read_account(row: &mut Row) -> Result<Account, StoreError> {
     let (id, name) = (row.text()?, row.text()?);
@@ -46,6 +51,7 @@ fn read_account(row: &mut Row) -> Result<Account, StoreError> {
         name,
         halt,
         policy: row.text()?,
+        policy_repositories: row.optional_json()?,
         policy_version: row.number()?,
         created_at: row.moment()?,
     })
@@ -70,8 +76,8 @@ impl Reading {
 impl Writing {
     /// Adds an account.
     pub async fn account_add(&mut self, id: &str, name: &str, now: Timestamp) -> Result<(), StoreError> {
-        let sql =
-            "INSERT INTO accounts (id, name, policy, policy_version, created_at) VALUES ($1, $2, $3, 1, $4)";
+        let sql = "INSERT INTO accounts (id, name, policy, policy_repositories, policy_version, created_at) \
+                   VALUES ($1, $2, $3, $3, 1, $4)";
         self.connection.execute(sql, values![id, name, "{}", now]).await?;
         let sql = "INSERT INTO chains (account_id, event_seq, audit_seq, audit_hash) VALUES ($1, 0, 0, '')";
         self.connection.execute(sql, values![id]).await?;
@@ -93,11 +99,32 @@ impl AccountWriting {
         Ok(())
     }
 
-    /// Replaces the approval policy. False if it was changed since the given version.
-    pub async fn account_set_policy(&mut self, policy: &str, version: i64) -> Result<bool, StoreError> {
-        let sql = "UPDATE accounts SET policy = $2, policy_version = policy_version + 1 \
-                   WHERE id = $1 AND policy_version = $3";
-        let values = values![self.account_id(), policy, version];
+    /// Replaces the approval policy, with the repositories that its rules name: name → id. False if it was changed since
+    /// the given version.
+    pub async fn account_set_policy(
+        &mut self,
+        policy: &str,
+        repositories: &BTreeMap<String, String>,
+        version: i64,
+    ) -> Result<bool, StoreError> {
+        let sql = "UPDATE accounts SET policy = $2, policy_repositories = $3, policy_version = policy_version + 1 \
+                   WHERE id = $1 AND policy_version = $4";
+        let values = values![self.account_id(), policy, names_text(repositories), version];
         Ok(self.connection.execute(sql, values).await? == 1)
     }
+
+    /// Notes which repositories the rules of a policy name that was saved before this was noted.
+    pub async fn account_bind_policy(
+        &mut self,
+        repositories: &BTreeMap<String, String>,
+    ) -> Result<bool, StoreError> {
+        let sql =
+            "UPDATE accounts SET policy_repositories = $2 WHERE id = $1 AND policy_repositories IS NULL";
+        let values = values![self.account_id(), names_text(repositories)];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+}
+
+fn names_text(names: &BTreeMap<String, String>) -> String {
+    serde_json::to_value(names).unwrap_or_default().to_string()
 }

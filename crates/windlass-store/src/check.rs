@@ -36,13 +36,13 @@ const RULES: &[(&str, &str)] = &[
          AND owner_id NOT IN (SELECT id FROM repositories)",
     ),
     (
-        "every open proposal belongs to a registered repository",
-        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved') \
+        "every open proposal is a direct change or belongs to a registered repository",
+        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved') AND repository_id <> '' \
          AND repository_id NOT IN (SELECT id FROM repositories)",
     ),
     (
-        "every proposal belongs to a run",
-        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved') \
+        "every open proposal is a direct change or belongs to a run",
+        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved') AND repository_id <> '' \
          AND NOT EXISTS (SELECT 1 FROM run_proposals WHERE run_proposals.proposal_id = proposals.id)",
     ),
     (

@@ -26,6 +26,7 @@ mod previews;
 mod proposal_lists;
 mod proposals;
 mod pull_requests;
+mod pushes;
 mod quarantines;
 mod repositories;
 mod resources;

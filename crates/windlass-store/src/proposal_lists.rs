@@ -282,6 +282,20 @@ impl Reading {
         rows.iter_mut().map(Row::text).collect()
     }
 
+    /// The open proposals of a repository that were opened for a commit.
+    pub async fn proposals_of_commit(
+        &mut self,
+        repository_id: &str,
+        commit_sha: &str,
+    ) -> Result<Vec<Proposal>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM proposals WHERE repository_id = $1 AND commit_sha = $2 \
+             AND status IN ('pending_approval', 'approved') ORDER BY id"
+        );
+        let mut rows = self.connection.rows_built(sql, values![repository_id, commit_sha]).await?;
+        rows.iter_mut().map(read_proposal).collect()
+    }
+
     /// The open proposals of a repository, as the core compares them with a new plan.
     pub async fn proposals_offered(&mut self, repository_id: &str) -> Result<Vec<Offered>, StoreError> {
         let sql = "SELECT id, kind, name, base_digest, desired_digest, status FROM proposals \

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windlass_core::diff::{Cause, Change};
 use windlass_core::digest::Digest;
-use windlass_core::gate::binding;
+use windlass_core::gate::{Contributor, ContributorRole, add_contributors, binding};
 use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
@@ -21,12 +21,16 @@ pub struct Proposal {
     pub id: String,
     /// Its account.
     pub account_id: String,
-    /// The repository that wants the change.
+    /// The repository that wants the change; empty for a direct change.
     pub repository_id: String,
     /// That repository's name at the time.
     pub repository_name: String,
-    /// The run that opened it.
+    /// The run that opened it; empty for a direct change.
     pub run_id: String,
+    /// Of a direct change: the repository that owns the resource, which it stays with.
+    pub owner_id: Option<String>,
+    /// Of a direct change: why it is made.
+    pub direct_reason: Option<String>,
     /// What git wants to change, and from what.
     pub change: Change,
     /// Its place in the order of the repository's last plan.
@@ -37,8 +41,12 @@ pub struct Proposal {
     pub commit_sha: String,
     /// The e-mail address of who wrote that.
     pub author: Option<String>,
+    /// Everyone who had a hand in it.
+    pub contributors: Vec<Contributor>,
     /// The file and line that declare the resource.
     pub declared_at: Option<(String, usize)>,
+    /// The file that declared it at the last good run before, if there was one.
+    pub previous_file: Option<String>,
     /// Where it is in its life.
     pub status: Status,
     /// What it waits for beside approval.
@@ -88,6 +96,22 @@ pub struct Approval {
 }
 
 impl Proposal {
+    /// Whether someone changes the resource directly, without a repository.
+    pub fn is_direct(&self) -> bool {
+        self.repository_id.is_empty()
+    }
+
+    /// The repository whose rules are about it: the one that wants it, or the one that owns what is changed directly.
+    pub fn governing_repository(&self) -> Option<&str> {
+        if self.is_direct() { self.owner_id.as_deref() } else { Some(&self.repository_id) }
+    }
+
+    /// The files that declare the resource, now and before.
+    pub fn declaring_files(&self) -> Vec<&str> {
+        let now = self.declared_at.iter().map(|(file, _)| file.as_str());
+        now.chain(self.previous_file.as_deref()).collect()
+    }
+
     /// What will be applied: the edited spec, else what git wants. None for a destroy.
     pub fn effective(&self) -> Option<&Arc<Spec>> {
         self.edit.as_ref().map(|edit| &edit.spec).or(self.change.after.as_ref())
@@ -111,7 +135,8 @@ pub(crate) const COLUMNS: &str = "proposals.id, proposals.account_id, proposals.
     proposals.edited_digest, proposals.edited_spec, proposals.edited_by, proposals.commit_sha, proposals.author, \
     proposals.file, proposals.line, proposals.status, proposals.blocked_by, proposals.waits_for, proposals.reason, \
     proposals.decided_by, proposals.until_change, proposals.opened_at, proposals.expires_at, proposals.decided_at, \
-    proposals.closed_at, proposals.version";
+    proposals.closed_at, proposals.version, proposals.contributors, proposals.owner_id, proposals.direct_reason, \
+    proposals.previous_file";
 
 pub(crate) fn read_proposal(row: &mut Row) -> Result<Proposal, StoreError> {
     let (id, account_id, repository_id) = (row.text()?, row.text()?, row.text()?);
@@ -119,7 +144,7 @@ pub(crate) fn read_proposal(row: &mut Row) -> Result<Proposal, StoreError> {
     let change = read_change(row)?;
     let position = row.count()?;
     let edit = read_edit(row, change.key.kind)?;
-    Ok(Proposal {
+    let mut proposal = Proposal {
         id,
         account_id,
         repository_id,
@@ -146,7 +171,31 @@ pub(crate) fn read_proposal(row: &mut Row) -> Result<Proposal, StoreError> {
         decided_at: row.optional_moment()?,
         closed_at: row.optional_moment()?,
         version: row.number()?,
-    })
+        contributors: read_contributors(row)?,
+        owner_id: row.optional_text()?,
+        direct_reason: row.optional_text()?,
+        previous_file: row.optional_text()?,
+    };
+    // Proposals from before contributors were kept have these alone.
+    let author = proposal.author.as_deref().and_then(|who| Contributor::new(ContributorRole::Author, who));
+    let editor = proposal.edit.as_ref().and_then(|edit| Contributor::new(ContributorRole::Editor, &edit.by));
+    add_contributors(&mut proposal.contributors, author.into_iter().chain(editor));
+    Ok(proposal)
+}
+
+pub(crate) fn read_contributors(row: &mut Row) -> Result<Vec<Contributor>, StoreError> {
+    let stored: Vec<(String, String)> = row.json()?;
+    let known = stored
+        .into_iter()
+        .filter_map(|(role, person)| Some(Contributor { role: ContributorRole::from_slug(&role)?, person }));
+    Ok(known.collect())
+}
+
+/// Contributors as they are stored: a list of role and person.
+pub(crate) fn contributors_text(contributors: &[Contributor]) -> String {
+    let pairs: Vec<[&str; 2]> =
+        contributors.iter().map(|contributor| [contributor.role.slug(), &contributor.person]).collect();
+    serde_json::to_value(pairs).unwrap_or_default().to_string()
 }
 
 fn read_change(row: &mut Row) -> Result<Change, StoreError> {
@@ -219,17 +268,22 @@ impl Writing {
                     proposal.expires_at,
                     proposal.decided_at,
                     0_i64,
-                    1_i64
+                    1_i64,
+                    contributors_text(&proposal.contributors),
+                    &proposal.owner_id,
+                    &proposal.direct_reason,
+                    &proposal.previous_file
                 ]
             })
             .collect();
         let prefix = "INSERT INTO proposals (id, account_id, repository_id, repository_name, run_id, kind, name, cause, \
                       position, base_digest, desired_digest, before_spec, after_spec, commit_sha, author, file, line, \
                       status, blocked_by, waits_for, decided_by, opened_at, expires_at, decided_at, until_change, \
-                      version) VALUES";
+                      version, contributors, owner_id, direct_reason, previous_file) VALUES";
         self.connection.execute_many(prefix, rows, "").await?;
         let members: Vec<(&str, &str, usize)> = proposals
             .iter()
+            .filter(|proposal| !proposal.is_direct())
             .map(|proposal| (proposal.run_id.as_str(), proposal.id.as_str(), proposal.position))
             .collect();
         self.run_proposals_add(&members).await
@@ -294,23 +348,35 @@ impl Writing {
         self.connection.execute_many(prefix, rows, suffix).await
     }
 
-    /// Stores what someone made of a pending proposal. False if it is not pending in this version any more.
+    /// Stores what someone made of a pending proposal, and everyone who had a hand in it by now. False if it is not pending in this version any more.
     pub async fn proposal_edit(
         &mut self,
         id: &str,
         version: i64,
         edit: Option<&Edit>,
+        contributors: &[Contributor],
     ) -> Result<bool, StoreError> {
-        let sql = "UPDATE proposals SET edited_digest = $3, edited_spec = $4, edited_by = $5, version = version + 1 \
-                   WHERE id = $1 AND version = $2 AND status = 'pending_approval'";
+        let sql = "UPDATE proposals SET edited_digest = $3, edited_spec = $4, edited_by = $5, contributors = $6, \
+                   version = version + 1 WHERE id = $1 AND version = $2 AND status = 'pending_approval'";
         let values = values![
             id,
             version,
             edit.map(|edit| edit.digest),
             edit.map(|edit| edit.spec.to_stored()),
-            edit.map(|edit| edit.by.as_str())
+            edit.map(|edit| edit.by.as_str()),
+            contributors_text(contributors)
         ];
         Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Notes who had a hand in open proposals: id and everyone.
+    pub async fn proposals_credit(&mut self, credited: &[(&str, &[Contributor])]) -> Result<(), StoreError> {
+        let rows = credited.iter().map(|(id, people)| values![*id, contributors_text(people)]).collect();
+        let prefix = "WITH given (id, contributors) AS (VALUES";
+        let suffix = ") UPDATE proposals SET contributors = given.contributors FROM given \
+                      WHERE proposals.id = given.id AND proposals.status IN ('pending_approval', 'approved')";
+        self.connection.execute_many(prefix, rows, suffix).await?;
+        Ok(())
     }
 
     /// Stores someone's consent to proposals. Giving it twice is giving it once.

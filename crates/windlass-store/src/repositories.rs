@@ -345,6 +345,7 @@ impl Writing {
             "DELETE FROM drifts WHERE repository_id = $1",
             "DELETE FROM webhooks WHERE repository_id = $1",
             "DELETE FROM webhook_deliveries WHERE repository_id = $1",
+            "DELETE FROM pushes WHERE repository_id = $1",
             "DELETE FROM previews WHERE repository_id = $1",
             "DELETE FROM forge_reports WHERE repository_id = $1",
             "DELETE FROM pull_requests WHERE repository_id = $1",

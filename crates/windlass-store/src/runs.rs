@@ -1,11 +1,13 @@
 //! Sync runs.
 
 use serde_json::Value as Json;
+use windlass_core::gate::Contributor;
 use windlass_core::proposal::RunStatus;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::proposals::{contributors_text, read_contributors};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -104,6 +106,8 @@ pub struct Run {
     pub commit_subject: Option<String>,
     /// The whole message; lists leave it out.
     pub commit_message: Option<String>,
+    /// Everyone who had a hand in what it read since the last good run; lists leave them out.
+    pub contributors: Vec<Contributor>,
     /// How the branch moved: first, unchanged, fast_forward, rewritten.
     pub movement: Option<String>,
     /// What differs, by kind and change.
@@ -144,13 +148,14 @@ pub struct RunError {
 const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                        confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
                        commit_subject, commit_message, movement, diff, diff_count, remaining, skipped, problems, error_code, \
-                       error_message, error_help, drift_after_apply, created_at, started_at, completed_at, applied_at";
+                       error_message, error_help, drift_after_apply, created_at, started_at, completed_at, applied_at, \
+                       contributors";
 
 /// The same without what was found, which can be long; how many were not offered is still told.
 const HEAD: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                     confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
                     commit_subject, NULL, movement, '{}', diff_count, remaining, skipped, '[]', error_code, \
-                    error_message, error_help, NULL, created_at, started_at, completed_at, applied_at";
+                    error_message, error_help, NULL, created_at, started_at, completed_at, applied_at, '[]'";
 
 fn read_run(row: &mut Row) -> Result<Run, StoreError> {
     Ok(Run {
@@ -181,6 +186,7 @@ fn read_run(row: &mut Row) -> Result<Run, StoreError> {
         started_at: row.optional_moment()?,
         completed_at: row.optional_moment()?,
         applied_at: row.optional_moment()?,
+        contributors: read_contributors(row)?,
     })
 }
 
@@ -212,6 +218,7 @@ impl Run {
             commit_email: None,
             commit_subject: None,
             commit_message: None,
+            contributors: Vec::new(),
             movement: None,
             diff: Json::Object(serde_json::Map::new()),
             diff_count: 0,
@@ -349,7 +356,7 @@ impl Writing {
         let sql = "UPDATE sync_runs SET status = $2, stage = 'finished', commit_sha = $3, commit_author = $4, \
                    commit_email = $5, commit_subject = $6, movement = $7, diff = $8, diff_count = $9, remaining = $10, \
                    skipped = $11, problems = $12, error_code = $13, error_message = $14, error_help = $15, \
-                   completed_at = $16, commit_message = $17 WHERE id = $1 AND status = 'in_progress'";
+                   completed_at = $16, commit_message = $17, contributors = $18 WHERE id = $1 AND status = 'in_progress'";
         let error = run.error.as_ref();
         let values = values![
             &run.id,
@@ -368,7 +375,8 @@ impl Writing {
             error.map(|error| error.message.as_str()),
             error.map(|error| error.help.as_str()),
             run.completed_at,
-            &run.commit_message
+            &run.commit_message,
+            contributors_text(&run.contributors)
         ];
         Ok(self.connection.execute(sql, values).await? == 1)
     }

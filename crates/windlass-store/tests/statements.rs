@@ -281,7 +281,7 @@ async fn write(store: &Store) {
         at: now(),
     };
     writing.proposal_move("x", &moved).await.unwrap();
-    writing.proposal_edit("x", 1, None).await.unwrap();
+    writing.proposal_edit("x", 1, None, &[]).await.unwrap();
     let placed = Placed { id: "x", position: 1, waits_for: Vec::new(), blocked_by: Vec::new() };
     writing.proposals_place(&[placed]).await.unwrap();
     writing.proposals_block(&[("x".to_owned(), Vec::new())]).await.unwrap();

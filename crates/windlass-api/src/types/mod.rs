@@ -41,8 +41,8 @@ pub use page::PageMeta;
 pub use policy::{PolicyBody, PolicyInfo};
 pub use preview::{PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList};
 pub use proposal::{
-    ApprovalInfo, ApproveBody, BatchBody, BatchDecision, BatchItem, BatchResult, EditBody, FieldChange,
-    GateInfo, ProposalEnvelope, ProposalInfo, ProposalList, RejectBody,
+    ApprovalInfo, ApproveBody, BatchBody, BatchDecision, BatchItem, BatchResult, ContributorInfo, EditBody,
+    FieldChange, GateInfo, ProposalEnvelope, ProposalInfo, ProposalList, RejectBody, WaitingChange,
 };
 pub use repository::{
     CheckInfo, CheckOutcome, MoveBody, QuarantineInfo, QuarantinedWork, RepositoryBody, RepositoryEnvelope,

@@ -17,6 +17,9 @@ pub struct PolicyBody {
 pub struct PolicyInfo {
     /// The rules, first match wins.
     pub policy: Value,
+    /// Names in its rules whose repositories were removed: these match nothing, whatever is registered under them.
+    #[serde(default)]
+    pub unknown_repositories: Vec<String>,
     /// For `If-Match`.
     pub version: i64,
 }

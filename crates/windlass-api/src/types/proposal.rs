@@ -9,11 +9,11 @@ use serde_json::Value;
 pub struct ProposalInfo {
     /// Its id.
     pub id: String,
-    /// The repository's id.
+    /// The repository's id; empty for a direct change.
     pub repository_id: String,
-    /// The repository's name.
+    /// The repository's name, or whose direct change it is.
     pub repository_name: String,
-    /// The run that opened it.
+    /// The run that opened it; empty for a direct change.
     pub run_id: String,
     /// For example `create_template`.
     pub action: String,
@@ -49,6 +49,12 @@ pub struct ProposalInfo {
     pub commit_sha: String,
     /// Who wrote it.
     pub author: Option<String>,
+    /// Everyone who had a hand in it; where a rule says `not_author`, none of them can approve it.
+    #[serde(default)]
+    pub contributors: Vec<ContributorInfo>,
+    /// Of a direct change: why it is made.
+    #[serde(default)]
+    pub direct_reason: Option<String>,
     /// The file that declares the resource, and the line.
     pub file: Option<String>,
     /// The line in it.
@@ -79,6 +85,24 @@ pub struct ProposalInfo {
     pub closed_at: Option<String>,
     /// For `If-Match`.
     pub version: i64,
+}
+
+/// Someone who had a hand in a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContributorInfo {
+    /// `author`, `committer`, `co_author`, `signer`, `pusher`, `editor` or `writer`.
+    pub role: String,
+    /// Their e-mail address; a forge's login where it tells no address.
+    pub person: String,
+}
+
+/// A direct change that was not made yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitingChange {
+    /// What it waits as.
+    pub proposal: ProposalInfo,
+    /// What it waits for, in words.
+    pub message: String,
 }
 
 /// One field that differs.

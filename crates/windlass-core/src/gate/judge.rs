@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use super::contributor::{ContributorRole, is_same_person};
 use super::halt::Halt;
 use super::policy::{Policy, PolicyAction, PolicyRule};
-use super::subject::{Approval, AutoApply, Subject, is_same_person};
+use super::subject::{Approval, AutoApply, ContentOrigin, Subject};
 use super::window::Opening;
 use crate::diff::Action;
 use crate::time::Timestamp;
@@ -106,21 +107,22 @@ impl Judgement {
     }
 }
 
-/// Whether a change may be applied. The first rule that matches decides; without one, one approval is needed.
+/// Whether a change may be applied. The first rule that matches decides; without one, one approval is needed. Of an edited
+/// proposal, both what the commit declares and what it was edited to are judged, and the stricter judgement holds.
 pub fn judge(
     policy: &Policy,
     subject: &Subject<'_>,
     approvals: &[Approval<'_>],
     now: Timestamp,
 ) -> Judgement {
-    let rule = deciding_rule(policy, subject);
-    let consent = match verdict(rule, subject) {
+    let rules = DecidingRules::of(policy, subject);
+    let consent = match verdict(&rules, subject) {
         Verdict::Refuse(reason) => Consent::Refused { reason },
         Verdict::Grant(by) => Consent::Granted { by },
-        Verdict::Ask(terms) => terms.consent(subject, approvals),
+        Verdict::Ask => rules.consent(subject, approvals),
     };
-    let hold = rule.and_then(|rule| outside_windows(rule, now)).into_iter().collect();
-    Judgement { rule: rule.map(|rule| rule.name.to_string()), consent, hold }
+    let hold = rules.given().find_map(|rule| outside_windows(rule, now)).into_iter().collect();
+    Judgement { rule: rules.strictest().map(|rule| rule.name.to_string()), consent, hold }
 }
 
 /// Why this person cannot approve the change; nothing if they can.
@@ -130,49 +132,53 @@ pub fn why_not(
     approvals: &[Approval<'_>],
     person: &str,
 ) -> Option<String> {
-    let terms = match verdict(deciding_rule(policy, subject), subject) {
+    let rules = DecidingRules::of(policy, subject);
+    match verdict(&rules, subject) {
         Verdict::Refuse(reason) => return Some(reason),
         Verdict::Grant(_) => return Some("no approval is needed".to_owned()),
-        Verdict::Ask(terms) => terms,
-    };
-    if let Some(role) = terms.excluded_as(subject, person) {
-        return Some(format!("you are {role}, who cannot approve this{}", terms.by_rule()));
+        Verdict::Ask => {}
     }
-    let counted = terms.count(subject, approvals);
+    if let Some((role, rule)) = rules.excluded_as(subject, person) {
+        return Some(format!(
+            "you are {}, who cannot approve this by the rule `{}`",
+            role.phrase(),
+            rule.name
+        ));
+    }
+    let counted = rules.count(subject, approvals);
     if counted.people.iter().any(|approver| is_same_person(approver, person)) {
         return Some("you have approved this already".to_owned());
     }
-    let need = terms.need();
+    let need = rules.need();
     (counted.people.len() >= need).then(|| format!("it has the {} it needs", count_text(need)))
 }
 
-fn deciding_rule<'p>(policy: &'p Policy, subject: &Subject<'_>) -> Option<&'p PolicyRule> {
-    policy.rules.iter().find(|rule| rule.matches(subject))
-}
-
 /// What is decided before anyone is asked.
-enum Verdict<'p> {
+enum Verdict {
     Refuse(String),
     Grant(GrantedBy),
-    Ask(Terms<'p>),
+    Ask,
 }
 
-fn verdict<'p>(rule: Option<&'p PolicyRule>, subject: &Subject<'_>) -> Verdict<'p> {
-    let action = rule.map_or(PolicyAction::RequireApproval, |rule| rule.action);
-    if let (PolicyAction::Block, Some(rule)) = (action, rule) {
+fn verdict(rules: &DecidingRules<'_>, subject: &Subject<'_>) -> Verdict {
+    if let Some(rule) = rules.given().find(|rule| rule.action == PolicyAction::Block) {
         return Verdict::Refuse(with_reason(format!("the rule `{}` blocks it", rule.name), &rule.reason));
     }
+    // What someone typed is approved by people alone: otherwise they could type what a rule approves.
+    let (ContentOrigin::Commit, [rule]) = (subject.content, rules.0.as_slice()) else { return Verdict::Ask };
     if subject.auto_apply == AutoApply::On && subject.change != Action::Destroy {
         return Verdict::Grant(GrantedBy::AutoApply);
     }
     // What is gone stays gone, so a rule lets a destroy through only where it says that it means destroys.
     let is_meant = subject.change != Action::Destroy || rule.is_some_and(names_destroys);
-    match action {
-        PolicyAction::AutoApprove if is_meant => Verdict::Grant(GrantedBy::Policy { notify: Notify::No }),
-        PolicyAction::NotifyAndProceed if is_meant => {
+    match rule.map(|rule| rule.action) {
+        Some(PolicyAction::AutoApprove) if is_meant => {
+            Verdict::Grant(GrantedBy::Policy { notify: Notify::No })
+        }
+        Some(PolicyAction::NotifyAndProceed) if is_meant => {
             Verdict::Grant(GrantedBy::Policy { notify: Notify::Yes })
         }
-        _ => Verdict::Ask(Terms { rule }),
+        _ => Verdict::Ask,
     }
 }
 
@@ -180,10 +186,8 @@ fn names_destroys(rule: &PolicyRule) -> bool {
     rule.subjects.as_ref().is_some_and(|subjects| subjects.changes.contains(&Action::Destroy))
 }
 
-/// Under which terms people are asked.
-struct Terms<'p> {
-    rule: Option<&'p PolicyRule>,
-}
+/// The rules that decide about a change, none standing for the default: one, or two for an edited proposal.
+struct DecidingRules<'p>(Vec<Option<&'p PolicyRule>>);
 
 /// Approvals that count, and why the others do not.
 struct Counted {
@@ -191,40 +195,51 @@ struct Counted {
     ignored: Vec<String>,
 }
 
-impl Terms<'_> {
+impl<'p> DecidingRules<'p> {
+    fn of(policy: &'p Policy, subject: &Subject<'_>) -> DecidingRules<'p> {
+        let first = |subject: &Subject<'_>| policy.rules.iter().find(|rule| rule.matches(subject));
+        let mut rules = vec![first(subject)];
+        if let ContentOrigin::Edited { declared } = subject.content {
+            rules.push(first(&Subject { after: declared, ..*subject }));
+        }
+        DecidingRules(rules)
+    }
+
+    fn given(&self) -> impl Iterator<Item = &'p PolicyRule> {
+        self.0.iter().copied().flatten()
+    }
+
+    /// The rule that asks for most: one that blocks, else the one with most approvals, the first of equals.
+    fn strictest(&self) -> Option<&'p PolicyRule> {
+        let strictness = |rule: &&PolicyRule| (rule.action == PolicyAction::Block, approvals_of(rule));
+        self.given().reduce(|first, next| if strictness(&next) > strictness(&first) { next } else { first })
+    }
+
     fn need(&self) -> usize {
-        let need = self.rule.and_then(|rule| rule.approvals).map_or(1, |approvals| approvals.0);
-        usize::try_from(need).expect("between 1 and 10")
+        self.given().map(approvals_of).max().unwrap_or(1)
     }
 
-    fn by_rule(&self) -> String {
-        self.rule.map(|rule| format!(" by the rule `{}`", rule.name)).unwrap_or_default()
-    }
-
-    /// Whether this person may not approve because the change is theirs, and in which role.
-    fn excluded_as(&self, subject: &Subject<'_>, person: &str) -> Option<&'static str> {
-        if !self.rule.is_some_and(|rule| rule.not_author) {
-            return None;
-        }
-        let is = |whose: Option<&str>| whose.is_some_and(|whose| is_same_person(whose, person));
-        match (is(subject.author), is(subject.editor)) {
-            (true, _) => Some("the commit's author"),
-            (false, true) => Some("the proposal's editor"),
-            (false, false) => None,
-        }
+    /// Whether this person may not approve because they had a hand in the change: in which role, and by which rule.
+    fn excluded_as(&self, subject: &Subject<'_>, person: &str) -> Option<(ContributorRole, &'p PolicyRule)> {
+        let rule = self.given().find(|rule| rule.not_author)?;
+        let contributor =
+            subject.contributors.iter().find(|contributor| is_same_person(&contributor.person, person))?;
+        Some((contributor.role, rule))
     }
 
     fn count(&self, subject: &Subject<'_>, approvals: &[Approval<'_>]) -> Counted {
         let mut people: Vec<String> = Vec::new();
-        let mut ignored: Vec<(&str, &'static str)> = Vec::new();
+        let mut ignored: Vec<(&str, String)> = Vec::new();
         let has = |people: &[String], person: &str| people.iter().any(|other| is_same_person(other, person));
         for Approval { approver, digest } in approvals {
             if approver.trim().is_empty() || has(&people, approver) {
                 continue;
             }
             let why_not = match self.excluded_as(subject, approver) {
-                _ if *digest != subject.digest => Some("was for another state of this change"),
-                excluded => excluded.map(|_| "does not count, because the change is theirs"),
+                _ if *digest != subject.digest => Some("was for another state of this change".to_owned()),
+                excluded => {
+                    excluded.map(|(role, _)| format!("does not count, because they are {}", role.phrase()))
+                }
             };
             match why_not {
                 Some(why_not) => ignored.push((approver, why_not)),
@@ -243,16 +258,36 @@ impl Terms<'_> {
         if have >= need {
             return Consent::Granted { by: GrantedBy::People(counted.people) };
         }
-        let asks = match self.rule {
-            Some(rule) => {
-                with_reason(format!("the rule `{}` asks for {}", rule.name, count_text(need)), &rule.reason)
-            }
-            None => format!("no rule matches, so {} is needed", count_text(need)),
-        };
-        let mut reasons = vec![asks];
+        let mut reasons = vec![self.asks(subject, need)];
         reasons.extend(counted.ignored);
         Consent::Needed { have, need, reasons }
     }
+
+    /// Why approvals are needed.
+    fn asks(&self, subject: &Subject<'_>, need: usize) -> String {
+        let asking = self.strictest().filter(|rule| match subject.content {
+            ContentOrigin::Commit => true,
+            _ => rule.action == PolicyAction::RequireApproval,
+        });
+        let approvals = count_text(need);
+        match (asking, subject.content) {
+            (Some(rule), _) => {
+                with_reason(format!("the rule `{}` asks for {approvals}", rule.name), &rule.reason)
+            }
+            (None, ContentOrigin::Commit) => format!("no rule matches, so {approvals} is needed"),
+            (None, ContentOrigin::Edited { .. }) => {
+                format!("it was edited, and only people approve what was edited: {approvals} is needed")
+            }
+            (None, ContentOrigin::Direct) => {
+                format!("it is a direct change, and only people approve those: {approvals} is needed")
+            }
+        }
+    }
+}
+
+fn approvals_of(rule: &PolicyRule) -> usize {
+    let need = rule.approvals.as_ref().map_or(1, |approvals| approvals.0);
+    usize::try_from(need).expect("between 1 and 10")
 }
 
 fn outside_windows(rule: &PolicyRule, now: Timestamp) -> Option<Hold> {

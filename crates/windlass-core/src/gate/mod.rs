@@ -4,19 +4,23 @@
 //! that answers; whoever applies something asks it, and asks again right before. Nothing here approves, applies or
 //! remembers anything, and nobody else may decide the same question in another way.
 
+mod contributor;
 mod halt;
 mod judge;
 mod pattern;
 mod policy;
+mod repository;
 mod subject;
 mod window;
 
 #[cfg(test)]
 mod tests;
 
+pub use contributor::{Contributor, ContributorRole, MAX_CONTRIBUTORS, add_contributors};
 pub use halt::Halt;
 pub use judge::{Consent, GrantedBy, Hold, Judgement, Notify, judge, why_not};
-pub use pattern::{NamePattern, PathPattern};
+pub use pattern::{NamePattern, PathPattern, RepositoryPattern};
 pub use policy::{MAX_POLICY_BYTES, Policy, PolicyAction, PolicyMatch, PolicyRule};
-pub use subject::{Approval, AutoApply, Subject, binding};
+pub use repository::{RepositoryChange, RepositoryIdentity, RepositorySettings, why_an_approver};
+pub use subject::{Approval, AutoApply, ContentOrigin, Subject, binding};
 pub use window::{ClockTime, Opening, PolicyWindow, Weekday, Zone};

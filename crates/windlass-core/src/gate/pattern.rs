@@ -1,12 +1,14 @@
 //! Globs that rules match by.
 //!
 //! In names `*` stands for anything, because `edge-fabric/edge-01` is one name; in paths it stops at `/` and `**` does
-//! not, as in `include`.
+//! not, as in `include`. A repository's plain name is no glob: it stands for the repository that had this name when the
+//! policy was saved, whatever it or another one is called later.
 
 use std::fmt;
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use super::repository::RepositoryIdentity;
 use crate::shape::{Complaint, TextValue};
 use crate::value::quoted;
 
@@ -61,13 +63,78 @@ macro_rules! pattern {
 }
 
 pattern! {
-    /// A glob over names of resources or repositories.
+    /// A glob over names.
     NamePattern: "a glob over names", stops_at_slash: false
 }
 
 pattern! {
     /// A glob over paths of files, relative to the repository's prefix.
     PathPattern: "a glob over paths", stops_at_slash: true
+}
+
+/// Characters that make a text a glob.
+const GLOB_CHARACTERS: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
+
+/// Which repositories a rule is about: one of them by its name, or all whose names fit a glob.
+#[derive(Clone, Debug)]
+pub struct RepositoryPattern {
+    glob: NamePattern,
+    /// The id of the repository that a plain name stands for; none before [`Self::bind`], or if there is none.
+    bound: Option<String>,
+}
+
+impl RepositoryPattern {
+    /// The plain name, if it is one.
+    pub fn plain_name(&self) -> Option<&str> {
+        let text = self.glob.text.as_str();
+        (!text.contains(GLOB_CHARACTERS)).then_some(text)
+    }
+
+    /// Says which repository the plain name stands for.
+    pub(super) fn bind(&mut self, id: Option<&str>) {
+        self.bound = id.map(str::to_owned);
+    }
+
+    /// The id of the repository that a plain name stands for.
+    pub(super) fn bound(&self) -> Option<&str> {
+        self.bound.as_deref()
+    }
+
+    /// The same pattern under the name that its repository has now.
+    pub(super) fn rename(&mut self, name: &str) {
+        if let Ok(glob) = NamePattern::read(name) {
+            self.glob = glob;
+        }
+    }
+
+    /// Whether this repository is meant.
+    pub fn matches(&self, repository: &RepositoryIdentity<'_>) -> bool {
+        match self.plain_name() {
+            Some(_) => self.bound.as_deref() == Some(repository.id),
+            None => self.glob.matches(repository.name),
+        }
+    }
+}
+
+impl PartialEq for RepositoryPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.glob == other.glob
+    }
+}
+
+impl fmt::Display for RepositoryPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.glob.fmt(f)
+    }
+}
+
+impl TextValue for RepositoryPattern {
+    const WHAT: &'static str = "a repository's name, or a glob over names";
+    const PATTERN: Option<&'static str> = NamePattern::PATTERN;
+
+    fn read(text: &str) -> Result<Self, Complaint> {
+        Ok(RepositoryPattern { glob: NamePattern::read(text)?, bound: None })
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +151,19 @@ mod tests {
         assert!(!path("prod/*", "prod/eu/nodes.yaml"));
         assert!(path("prod/**", "prod/eu/nodes.yaml"));
         assert!(!path("prod/**", "staging/nodes.yaml"));
+    }
+
+    #[test]
+    fn a_plain_name_means_one_repository_and_a_glob_whatever_has_such_a_name() {
+        let repository = |id, name| RepositoryIdentity { id, name };
+        let mut plain = RepositoryPattern::read("fleet").unwrap();
+        assert!(!plain.matches(&repository("1", "fleet")), "a name that stands for none means none");
+        plain.bind(Some("1"));
+        assert!(plain.matches(&repository("1", "renamed")));
+        assert!(!plain.matches(&repository("2", "fleet")));
+        let glob = RepositoryPattern::read("fleet*").unwrap();
+        assert!(glob.matches(&repository("2", "fleet-eu")) && !glob.matches(&repository("1", "renamed")));
+        assert_eq!((plain.plain_name(), glob.plain_name()), (Some("fleet"), None));
     }
 
     #[test]

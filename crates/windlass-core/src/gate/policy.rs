@@ -1,10 +1,11 @@
 //! The policy document: what it looks like, and reading it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::pattern::{NamePattern, PathPattern};
+use super::pattern::{NamePattern, PathPattern, RepositoryPattern};
+use super::repository::RepositoryIdentity;
 use super::window::PolicyWindow;
 use crate::code::{Code, Severity};
 use crate::diagnostic::{Diagnostic, Finding, LineIndex, sort};
@@ -41,8 +42,8 @@ record! {
         action: PolicyAction => "require_approval",
         /// How many people must approve. Only with `require_approval`; left out, one.
         approvals: Option<Bounded<1, 10>> = None => "2",
-        /// Whether the commit's author, and whoever edited the proposal, cannot approve. Only with
-        /// `require_approval`.
+        /// Whether nobody who had a hand in the change can approve: author, committer, co-authors, signer, who pushed
+        /// it, and everyone who edited the proposal. Only with `require_approval`.
         not_author: bool = false => "true",
         /// Why the rule is there, shown to people who meet it.
         reason: String = String::new() => "destroying nodes needs a second pair of eyes",
@@ -60,8 +61,9 @@ record! {
         kinds: BTreeSet<Kind> = BTreeSet::new() => "[node, network]",
         /// Any of these changes.
         changes: BTreeSet<Action> = BTreeSet::new() => "[create, update, destroy]",
-        /// Globs on the repository's name, any of which fits.
-        repositories: Vec<NamePattern> = Vec::new() => "[\"fleet-*\"]",
+        /// Repositories, any of which fits. A plain name means the repository that has this name when the policy is
+        /// saved, also when it is renamed; a glob means every repository with such a name.
+        repositories: Vec<RepositoryPattern> = Vec::new() => "[\"fleet-*\"]",
         /// Globs on the resource's name, any of which fits. `*` stands for anything.
         names: Vec<NamePattern> = Vec::new() => "[\"edge-*\"]",
         /// Globs on the file that declares the resource, any of which fits. `*` stops at `/`, `**` does not.
@@ -113,6 +115,37 @@ impl Policy {
         canonical_json(self, Defaults::Omit)
     }
 
+    /// The plain names of repositories in its rules, each once.
+    pub fn repository_names(&self) -> BTreeSet<String> {
+        let patterns =
+            self.rules.iter().filter_map(|rule| rule.subjects.as_ref()).flat_map(|it| &it.repositories);
+        patterns.filter_map(|pattern| pattern.plain_name()).map(str::to_owned).collect()
+    }
+
+    /// Says which repository each plain name stands for: name → id. Names that are not given stand for none.
+    pub fn bind_repositories(mut self, ids: &BTreeMap<String, String>) -> Policy {
+        for pattern in self.repository_patterns() {
+            let id = pattern.plain_name().and_then(|name| ids.get(name)).cloned();
+            pattern.bind(id.as_deref());
+        }
+        self
+    }
+
+    /// The policy with each repository under the name that it has now: id → name. Repositories that are gone keep the
+    /// name that they had.
+    pub fn with_current_names(mut self, names: &BTreeMap<String, String>) -> Policy {
+        for pattern in self.repository_patterns() {
+            if let Some(name) = pattern.bound().and_then(|id| names.get(id)) {
+                pattern.rename(name);
+            }
+        }
+        self
+    }
+
+    fn repository_patterns(&mut self) -> impl Iterator<Item = &mut RepositoryPattern> {
+        self.rules.iter_mut().filter_map(|rule| rule.subjects.as_mut()).flat_map(|it| &mut it.repositories)
+    }
+
     /// The digest of the canonical bytes.
     pub fn digest(&self) -> Digest {
         Digest::of(&Canonical::bytes_of(self, Defaults::Omit))
@@ -147,6 +180,21 @@ impl Default for Policy {
 }
 
 impl PolicyRule {
+    /// Whether the rule can be about changes of this repository, or of none.
+    pub(super) fn is_about(&self, repository: Option<&RepositoryIdentity<'_>>) -> bool {
+        let Some(subjects) = &self.subjects else { return true };
+        let named = &subjects.repositories;
+        named.is_empty()
+            || repository.is_some_and(|repository| named.iter().any(|pattern| pattern.matches(repository)))
+    }
+
+    /// Whether the rule is about every change of the repositories it is about.
+    pub(super) fn is_about_everything(&self) -> bool {
+        let Some(subjects) = &self.subjects else { return true };
+        let PolicyMatch { kinds, changes, repositories: _, names, paths, labels } = subjects;
+        kinds.is_empty() && changes.is_empty() && names.is_empty() && paths.is_empty() && labels.is_empty()
+    }
+
     fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
         if self.action == PolicyAction::RequireApproval {
             return refuse_empty(&["windows"], node, decoder);

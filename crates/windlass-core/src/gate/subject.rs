@@ -1,6 +1,8 @@
 //! What is judged: one change, and the approvals given for it.
 
+use super::contributor::Contributor;
 use super::policy::{PolicyAction, PolicyMatch, PolicyRule};
+use super::repository::RepositoryIdentity;
 use crate::diff::Action;
 use crate::digest::Digest;
 use crate::resource::{ResourceKey, Spec};
@@ -15,6 +17,21 @@ pub enum AutoApply {
     Off,
 }
 
+/// Where the content of a change is from. Rules that approve without people, and `auto_apply`, trust a repository; they
+/// say nothing of what someone typed.
+#[derive(Clone, Copy, Debug)]
+pub enum ContentOrigin<'a> {
+    /// It is what the repository's commit declares.
+    Commit,
+    /// Someone edited the proposal.
+    Edited {
+        /// What the commit declares.
+        declared: Option<&'a Spec>,
+    },
+    /// Someone changes the resource directly.
+    Direct,
+}
+
 /// A change about to be judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -22,18 +39,18 @@ pub struct Subject<'a> {
     pub change: Action,
     /// To which resource.
     pub key: &'a ResourceKey,
-    /// The name of the repository that asks for it.
-    pub repository: &'a str,
+    /// The repository that asks for it; for a direct change the one that owns the resource, if any does.
+    pub repository: Option<RepositoryIdentity<'a>>,
+    /// Where its content is from.
+    pub content: ContentOrigin<'a>,
     /// The files that declare the resource, now and before, as far as they are known.
     pub paths: &'a [&'a str],
     /// What the resource is now.
     pub before: Option<&'a Spec>,
     /// What it shall be.
     pub after: Option<&'a Spec>,
-    /// The e-mail address of the commit's author.
-    pub author: Option<&'a str>,
-    /// The e-mail address of whoever edited the proposal.
-    pub editor: Option<&'a str>,
+    /// Everyone who had a hand in it.
+    pub contributors: &'a [Contributor],
     /// The repository's own setting.
     pub auto_apply: AutoApply,
     /// Exactly what would be applied: see [`binding`].
@@ -59,20 +76,17 @@ pub fn binding(key: &ResourceKey, base: Option<Digest>, desired: Option<Digest>)
     Digest::of_parts(parts.map(str::as_bytes))
 }
 
-/// Addresses are compared as mail providers do: letter case never tells two people apart.
-pub(super) fn is_same_person(one: &str, other: &str) -> bool {
-    one.trim().to_lowercase() == other.trim().to_lowercase()
-}
-
 impl PolicyRule {
     /// Whether the rule is about this change.
     pub(super) fn matches(&self, subject: &Subject<'_>) -> bool {
+        if !self.is_about(subject.repository.as_ref()) {
+            return false;
+        }
         let Some(subjects) = &self.subjects else { return true };
-        let PolicyMatch { kinds, changes, repositories, names, paths, labels } = subjects;
+        let PolicyMatch { kinds, changes, repositories: _, names, paths, labels } = subjects;
         let fits = |is_any: bool, is_meant: bool| is_any || is_meant;
         fits(kinds.is_empty(), kinds.contains(&subject.key.kind))
             && fits(changes.is_empty(), changes.contains(&subject.change))
-            && fits(repositories.is_empty(), repositories.iter().any(|glob| glob.matches(subject.repository)))
             && fits(names.is_empty(), names.iter().any(|glob| glob.matches(&subject.key.name)))
             && fits(
                 paths.is_empty(),

@@ -22,16 +22,17 @@ fn fixture(sender: Sender, event: &'static str, body: Value) -> Fixture {
 pub(super) fn pushes() -> Vec<Fixture> {
     let github = json!({"ref": "refs/heads/main", "before": OLD, "after": NEW, "created": false, "forced": false,
         "repository": {"id": 7, "full_name": "acme/fleet", "private": true, "pushed_at": 1_763_251_200},
-        "pusher": {"name": "ana"}, "commits": [{"id": NEW, "message": "more nodes", "modified": ["fleet.yaml"]}]});
+        "pusher": {"name": "ana", "email": "ana@example.com"}, "commits": [{"id": NEW, "message": "more nodes", "modified": ["fleet.yaml"]}]});
     let gitlab = json!({"object_kind": "push", "event_name": "push", "before": OLD, "after": NEW,
-        "ref": "refs/heads/main", "checkout_sha": NEW, "project": {"id": 15, "path_with_namespace": "acme/fleet"},
+        "ref": "refs/heads/main", "checkout_sha": NEW, "user_username": "ana", "user_email": "ana@example.com", "project": {"id": 15, "path_with_namespace": "acme/fleet"},
         "commits": [{"id": NEW, "title": "more nodes"}], "total_commits_count": 1});
-    let cloud = json!({"actor": {"display_name": "Ana"}, "repository": {"full_name": "acme/fleet"},
+    let cloud = json!({"actor": {"nickname": "ana", "display_name": "Ana"}, "repository": {"full_name": "acme/fleet"},
         "push": {"changes": [
             {"old": {"type": "branch", "name": "main", "target": {"hash": OLD}},
              "new": {"type": "branch", "name": "main", "target": {"hash": NEW}}, "forced": false, "closed": false},
             {"old": null, "new": {"type": "tag", "name": "v1", "target": {"hash": NEW}}, "created": true}]}});
     let center = json!({"eventKey": "repo:refs_changed", "date": "2026-11-16T08:00:00+0000",
+        "actor": {"name": "ana", "emailAddress": "ana@example.com"},
         "repository": {"slug": "fleet", "project": {"key": "ACME"}},
         "changes": [{"ref": {"id": "refs/heads/main", "displayId": "main", "type": "BRANCH"},
             "refId": "refs/heads/main", "fromHash": OLD, "toHash": NEW, "type": "UPDATE"}]});
@@ -42,7 +43,11 @@ pub(super) fn pushes() -> Vec<Fixture> {
         fixture(Sender::GitLab, "System Hook", gitlab),
         fixture(Sender::Bitbucket, "repo:push", cloud),
         fixture(Sender::Bitbucket, "repo:refs_changed", center),
-        fixture(Sender::Generic, "", json!({"ref": "refs/heads/main"})),
+        fixture(
+            Sender::Generic,
+            "",
+            json!({"ref": "refs/heads/main", "after": NEW, "pusher": "ana@example.com"}),
+        ),
     ]
 }
 

@@ -5,11 +5,13 @@
 //! look: no address, commit or branch of a payload is ever fetched because a payload says so.
 
 mod meaning;
+mod pusher;
 mod secret;
 mod sender;
 mod verify;
 
 pub use meaning::{Meaning, Origin, PullRequest, PullRequestAction};
+pub use pusher::Pusher;
 pub use secret::Secret;
 pub use sender::Sender;
 pub use verify::{Delivery, Incoming, Refusal, WINDOW, verify};

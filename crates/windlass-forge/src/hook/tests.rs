@@ -208,6 +208,27 @@ fn only_what_is_told_to_come_from_the_repository_itself_is_no_fork() {
 }
 
 #[test]
+fn who_pushed_is_told_with_the_commit_whoever_sends_it() {
+    for fixture in pushes() {
+        let sent = signed(way_of(fixture.sender), fixture.event, fixture.body.to_string().as_bytes());
+        let pusher = sent.verify().expect("rightly signed").pusher();
+        // Bitbucket Cloud tells no addresses.
+        let person = if fixture.event == "repo:push" { "ana" } else { "ana@example.com" };
+        let expected = Pusher { person: person.to_owned(), heads: vec![NEW.to_owned()] };
+        assert_eq!(pusher, Some(expected), "{:?} {}", fixture.sender, fixture.event);
+    }
+    for body in [
+        json!([]),
+        json!({"pusher": "ana"}),
+        json!({"after": NEW}),
+        json!({"pusher": "ana", "after": "short"}),
+    ] {
+        let sent = signed("generic", "", body.to_string().as_bytes());
+        assert_eq!(sent.verify().expect("rightly signed").pusher(), None, "{body}");
+    }
+}
+
+#[test]
 fn a_pull_request_is_the_same_whoever_sends_it() {
     for fixture in pull_requests() {
         let expected = Meaning::PullRequest(PullRequest {
@@ -271,6 +292,7 @@ fn bodies_made_to_hurt_are_only_unreadable() {
             ("bitbucket", "repo:push"),
         ] {
             let sent = signed(way, event, body.as_bytes());
+            let _ = sent.verify().expect("rightly signed").pusher();
             let meaning = sent.verify().expect("rightly signed").meaning();
             assert_eq!(meaning, Meaning::Unreadable, "{way} {event}: {}", &body[..20.min(body.len())]);
         }

@@ -10,6 +10,7 @@ use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
 
 use super::meaning::{Meaning, read};
+use super::pusher::{self, Pusher};
 use super::secret::{Secret, unhex};
 use super::sender::Sender;
 
@@ -45,6 +46,11 @@ impl Delivery<'_> {
     /// What it says.
     pub fn meaning(&self) -> Meaning {
         read(self.sender, &self.event, self.body)
+    }
+
+    /// Who pushed, if it says so.
+    pub fn pusher(&self) -> Option<Pusher> {
+        pusher::read(self.sender, self.body)
     }
 }
 

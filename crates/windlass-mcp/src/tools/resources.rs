@@ -27,6 +27,10 @@ const FIELDS: &[&str] = &[
     "updated_at",
 ];
 
+/// What is told of a direct change that waits.
+const WAITING_FIELDS: &[&str] = &["id", "action", "kind", "name", "status", "digest", "gate", "blocked_by"];
+
+const REASON: &str = "Why it is changed directly; on the record, and shown to whoever has to approve it.";
 const NAME: &str = "Its name, as proposals' payloads carry it.";
 
 /// A node to make: the payload of a proposal, as it is.
@@ -45,7 +49,7 @@ impl JsonSchema for CreateNode {
 
 impl Asked for CreateNode {
     fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        Ok(vec![Call::new(Operation::Resource(Noun::Node, Verb::Create)).body(&self.0)])
+        Ok(vec![with_reason(Call::new(Operation::Resource(Noun::Node, Verb::Create)), &self.0)])
     }
 
     fn tell(&self, answer: Value) -> Told {
@@ -71,7 +75,7 @@ impl JsonSchema for CreateTemplate {
 
 impl Asked for CreateTemplate {
     fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        Ok(vec![Call::new(Operation::Resource(Noun::NodeTemplate, Verb::Create)).body(&self.0)])
+        Ok(vec![with_reason(Call::new(Operation::Resource(Noun::NodeTemplate, Verb::Create)), &self.0)])
     }
 
     fn tell(&self, answer: Value) -> Told {
@@ -108,7 +112,7 @@ impl Asked for UpdateInstance {
         })?;
         let mut fields = self.0.clone();
         fields.remove("instance_id");
-        Ok(vec![Call::about(Operation::Resource(Noun::Instance, Verb::Patch), id)?.body(&fields)])
+        Ok(vec![with_reason(Call::about(Operation::Resource(Noun::Instance, Verb::Patch), id)?, &fields)])
     }
 
     fn tell(&self, answer: Value) -> Told {
@@ -116,11 +120,18 @@ impl Asked for UpdateInstance {
     }
 }
 
+/// The call with the fields as its body, and the reason beside them.
+fn with_reason(call: Call, fields: &Map<String, Value>) -> Call {
+    let mut fields = fields.clone();
+    let reason = fields.remove("reason").and_then(|reason| reason.as_str().map(str::to_owned));
+    call.query("reason", reason.as_ref()).body(&fields)
+}
+
 /// The schema of a kind's fields, as fleet.yaml has them, and of what names the resource.
 fn fields_of(kind: Kind, names: &[(&str, &str)]) -> Schema {
     let mut schema = kind_schema(kind);
     schema["type"] = json!("object");
-    for (key, about) in names {
+    for (key, about) in names.iter().chain(&[("reason", REASON)]) {
         schema["properties"][*key] = json!({ "type": "string", "description": about });
     }
     if let Some(map) = schema.as_object_mut() {
@@ -133,6 +144,10 @@ fn fields_of(kind: Kind, names: &[(&str, &str)]) -> Schema {
 }
 
 fn told(noun: Noun, done: &str, answer: &Value) -> Told {
+    if let Some(proposal) = answer.get("proposal") {
+        let text = format!("{} (proposal {})", text(answer, "message"), text(proposal, "id"));
+        return Told { text, value: json!({ "proposal": brief::keep(proposal, WAITING_FIELDS) }) };
+    }
     let resource = answer.get(noun.singular()).unwrap_or(answer);
     let text = format!(
         "{done} {} {} by hand; git may say otherwise",

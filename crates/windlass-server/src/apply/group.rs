@@ -121,7 +121,7 @@ async fn apply_together(
         false => drop(writing),
     }
     crash_point("apply.committed");
-    let applied = verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Apply(_)));
+    let applied = verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Apply { .. }));
     let waited = applied.filter_map(|(proposal, _)| Some(now.since(proposal.decided_at?)));
     numbers::applied(begun.elapsed(), outcome.applied, waited);
     Span::current().record("windlass.changes", outcome.applied);
@@ -157,8 +157,8 @@ async fn save(
     let (mut endings, mut asked_again, mut blocked) = (Vec::new(), Vec::new(), Vec::new());
     for (proposal, verdict) in verdicts {
         match verdict {
-            Verdict::Apply(change) => {
-                made.push(Made::new(proposal, change));
+            Verdict::Apply { change, owner_id } => {
+                made.push(Made::new(proposal, change, owner_id.as_deref()));
                 endings.push(Ending::new(proposal, Status::Applied, None));
             }
             Verdict::End(status, reason) => endings.push(Ending::new(proposal, *status, Some(reason))),
@@ -197,13 +197,15 @@ fn ask_again(at: Timestamp) -> Moved<'static> {
 struct Made<'m> {
     proposal: &'m Proposal,
     change: &'m Change,
+    /// Whose the resource is afterwards.
+    owner_id: Option<&'m str>,
     by: String,
 }
 
 impl<'m> Made<'m> {
-    fn new(proposal: &'m Proposal, change: &'m Change) -> Made<'m> {
+    fn new(proposal: &'m Proposal, change: &'m Change, owner_id: Option<&'m str>) -> Made<'m> {
         let decided_by = proposal.decided_by.as_deref().unwrap_or("windlass");
-        Made { proposal, change, by: format!("{decided_by} (proposal {})", proposal.id) }
+        Made { proposal, change, owner_id, by: format!("{decided_by} (proposal {})", proposal.id) }
     }
 
     fn place(&self) -> (&'m str, &'m ResourceKey) {
@@ -218,13 +220,13 @@ async fn make_live(
 ) -> Result<(), StoreError> {
     let mut put = Vec::new();
     let mut removed = Vec::new();
-    for Made { proposal, change, by } in made {
+    for Made { change, owner_id, by, .. } in made {
         match &change.after {
             Some(spec) => put.push(NewResource {
                 key: &change.key,
                 spec,
                 digest: change.desired.unwrap_or_else(|| spec.digest()),
-                owner_id: Some(&proposal.repository_id),
+                owner_id: *owner_id,
                 by,
             }),
             None => removed.push(&change.key),
@@ -232,8 +234,10 @@ async fn make_live(
     }
     writing.resources_put(&put, now).await?;
     writing.resources_remove(&removed).await?;
+    // A direct change settles nothing: git has not had its way.
     let settled: Vec<_> = made
         .iter()
+        .filter(|made| !made.proposal.is_direct())
         .map(|made| (made.proposal.repository_id.as_str(), &made.change.key, made.change.desired))
         .collect();
     writing.wanted_settle_these(&settled).await
@@ -245,9 +249,10 @@ async fn remember_edits(
     made: &[Made<'_>],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let places: Vec<_> = made.iter().filter(|made| made.proposal.edit.is_none()).map(Made::place).collect();
+    let from_git = || made.iter().filter(|made| !made.proposal.is_direct());
+    let places: Vec<_> = from_git().filter(|made| made.proposal.edit.is_none()).map(Made::place).collect();
     writing.acceptances_remove(&places).await?;
-    for Made { proposal, .. } in made {
+    for Made { proposal, .. } in from_git() {
         let Some(edit) = &proposal.edit else { continue };
         if proposal.change.action() == Action::Destroy || Some(edit.digest) == proposal.change.desired {
             continue;
@@ -267,12 +272,12 @@ async fn remember_edits(
 }
 
 fn tell_all(writing: &mut AccountWriting, made: &[Made<'_>], now: Timestamp) {
-    for Made { proposal, change, by } in made {
+    for Made { proposal, change, owner_id, by } in made {
         let actor = Actor { name: by.clone(), ..Actor::windlass() };
         let told = ResourceChange {
             change,
-            repository_id: Some(proposal.repository_id.clone()),
-            run_id: Some(proposal.run_id.clone()),
+            repository_id: owner_id.or_else(|| proposal.governing_repository()).map(str::to_owned),
+            run_id: Some(proposal.run_id.clone()).filter(|id| !id.is_empty()),
             proposal_id: Some(proposal.id.clone()),
             actor: &actor,
             audit_action: "proposal.apply",

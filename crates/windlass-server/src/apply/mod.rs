@@ -44,7 +44,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
 }
 
 /// Applies what can be applied in one account.
-async fn apply_account(server: &Server, account_id: &str) -> Result<(), StoreError> {
+pub(crate) async fn apply_account(server: &Server, account_id: &str) -> Result<(), StoreError> {
     // The lease saves another replica the work. What keeps it safe is that an account's writes queue up, and that each
     // step checks the state it starts from.
     let name = format!("apply:{account_id}");

@@ -7,14 +7,19 @@ use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_store::{Account, AccountWriting, Approvals, Proposal, Repository, StoreError};
 
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{Gatekeeper, governing_repository};
 use crate::holdings::{Candidate, Declarations};
 use crate::world::World;
 
 /// What becomes of an approved proposal.
 pub(super) enum Verdict {
-    /// Its change is made.
-    Apply(Change),
+    /// Its change is made, and the resource is this repository's afterwards, or nobody's.
+    Apply {
+        /// What is made.
+        change: Change,
+        /// Whose it is then.
+        owner_id: Option<String>,
+    },
     /// It ends, and nothing is made.
     End(Status, &'static str),
     /// The policy asks for more than it did when this was approved.
@@ -54,12 +59,12 @@ impl Scene {
 
     /// Decides about one proposal, and goes on as if what was decided were done.
     pub(super) fn judge(&mut self, proposal: &Proposal) -> Verdict {
-        let found = self.repositories.iter().find(|repository| repository.id == proposal.repository_id);
-        let Some(repository) = found else {
+        let repository = governing_repository(proposal, &self.repositories);
+        if repository.is_none() && !proposal.is_direct() {
             return Verdict::End(Status::Superseded, "its repository was removed");
-        };
+        }
         let approvals = self.approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();
-        let judgement = self.gatekeeper.judge(proposal, Some(repository), approvals, self.now);
+        let judgement = self.gatekeeper.judge(proposal, repository, approvals, self.now);
         let mut reasons: Vec<String> = judgement.hold.iter().map(ToString::to_string).collect();
         match judgement.consent {
             Consent::Granted { .. } => {}
@@ -77,8 +82,13 @@ impl Scene {
         if !reasons.is_empty() {
             return Verdict::Wait(reasons);
         }
-        self.world.make(&change, Some(&proposal.repository_id));
-        Verdict::Apply(change)
+        // A direct change leaves a resource with whoever owns it.
+        let owner_id = match proposal.is_direct() {
+            true => self.world.standing(&change.key).and_then(|standing| standing.owner_id.clone()),
+            false => Some(proposal.repository_id.clone()),
+        };
+        self.world.make(&change, owner_id.as_deref());
+        Verdict::Apply { change, owner_id }
     }
 
     /// How a proposal ends that was not approved against what is live now.
@@ -92,7 +102,8 @@ impl Scene {
         }
         // What someone made by hand belongs to nobody, and is what was to be made nevertheless; the next sync adopts it.
         let is_made = change.base.is_none() && owner.is_none();
-        let is_kept = live.is_none() || owner == Some(&proposal.repository_id) || is_made;
+        let is_kept =
+            proposal.is_direct() || live.is_none() || owner == Some(&proposal.repository_id) || is_made;
         let is_done = live == change.desired && is_kept;
         Some(match is_done {
             true => (Status::AppliedManually, "someone made this change by hand"),
@@ -101,9 +112,12 @@ impl Scene {
     }
 }
 
-/// A proposal's change, wanted by its repository.
+/// A proposal's change, wanted by its repository, or by whoever makes it directly.
 pub(super) fn candidate<'c>(proposal: &'c Proposal, change: &'c Change) -> Candidate<'c> {
-    let claimant = Claimant::Repository { id: &proposal.repository_id, proposal: Some(proposal.id.as_str()) };
+    let claimant = match proposal.is_direct() {
+        true => Claimant::Person,
+        false => Claimant::Repository { id: &proposal.repository_id, proposal: Some(proposal.id.as_str()) },
+    };
     Candidate { change, claimant }
 }
 

@@ -14,7 +14,7 @@ use super::{Decided, DecisionError, only, record_refusal};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::crash::crash_point;
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{Gatekeeper, governing_repository};
 use crate::grant::{Grant, granted};
 use crate::server::Server;
 use crate::tell;
@@ -102,7 +102,7 @@ impl Hearing<'_> {
     }
 
     fn repository_of(&self, proposal: &Proposal) -> Option<&Repository> {
-        self.repositories.iter().find(|repository| repository.id == proposal.repository_id)
+        governing_repository(proposal, &self.repositories)
     }
 
     fn approvals_of(&self, id: &str) -> &[Approval] {

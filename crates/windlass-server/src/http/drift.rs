@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use serde_json::json;
+use windlass_api::permission::Permission;
 use windlass_api::types::{
     AcceptBody, Acceptance as AcceptanceInfo, AdoptBody, Adopted, DriftItem, DriftReport, DriftTarget,
     FieldChange, Reverted,
@@ -25,6 +26,7 @@ use super::request::{Answer, Body, accepted, ok};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::drift::{Found, differences_of, fields_of, last_change};
+use crate::gatekeeper::may_approve;
 use crate::server::Server;
 use crate::sync::{FetchPlan, SyncRequest, queue_run, read_fleet_at, told};
 use crate::{tell, world};
@@ -146,8 +148,13 @@ pub(crate) async fn revert_one(
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
     let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
-    pick(&found, &key)?;
-    // What was accepted is not meant any more.
+    let difference = pick(&found, &key)?;
+    // Whoever may approve said that the difference is meant; taking that back is up to them.
+    if found.acceptance(difference).is_some() && !may_approve(who) {
+        let message =
+            format!("{key} was accepted as it is: this needs the permission {}", Permission::GitopsApprove);
+        return Err(HttpError::forbidden(message, "ask someone who may approve to revert it"));
+    }
     writing.acceptance_remove(&repository.id, &key).await?;
     let request =
         SyncRequest { trigger: Trigger::Revert, by: Some(who.email.clone()), confirm_mass_destroy: false };

@@ -28,6 +28,7 @@ mod relocate;
 pub(crate) mod repositories;
 mod repository_fields;
 pub(crate) mod request;
+mod resource_changes;
 pub(crate) mod resources;
 mod routes;
 pub(crate) mod runs;
@@ -37,5 +38,6 @@ pub(crate) mod users;
 pub(crate) mod webhooks;
 
 pub(crate) use health::{gather_numbers, tidy_numbers};
+pub(crate) use policy::bind_stored_policies;
 pub(crate) use routes::{PATIENCE, router};
 pub(crate) use stream_places::StreamPlaces;

@@ -1,23 +1,24 @@
 //! The approval policy.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use serde_json::{Value, json};
+use windlass_api::permission::Permission;
 use windlass_api::types::{PolicyBody, PolicyInfo};
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::gate::Policy;
-use windlass_store::{AuditEntry, Reading};
+use windlass_core::shape::nearest;
+use windlass_store::{Account, AuditEntry, Reading, Repository};
 
 use super::error::HttpError;
 use super::request::{Answer, Body, IfMatch, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::gatekeeper::{may_approve, stored_policy};
 use crate::regate::regate;
 use crate::server::Server;
 use crate::tell;
-
-fn read_stored(text: &str) -> Policy {
-    Policy::read("policy", text).0.unwrap_or_default()
-}
 
 pub(super) async fn show(State(server): State<Server>, who: Identity) -> Answer {
     let mut reading = server.store().read().await?;
@@ -28,7 +29,22 @@ pub(super) async fn show(State(server): State<Server>, who: Identity) -> Answer 
 /// The policy of the caller's account.
 pub(crate) async fn load(reading: &mut Reading, who: &Identity) -> Result<PolicyInfo, HttpError> {
     let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
-    Ok(PolicyInfo { policy: read_stored(&account.policy).to_json(), version: account.policy_version })
+    let repositories = reading.repositories(&who.account_id).await?;
+    Ok(info(&account, &repositories))
+}
+
+/// A policy as answers show it: repositories under the names that they have now.
+fn info(account: &Account, repositories: &[Repository]) -> PolicyInfo {
+    let names: BTreeMap<String, String> =
+        repositories.iter().map(|it| (it.id.clone(), it.name.clone())).collect();
+    let policy = stored_policy(account);
+    let bound = account.policy_repositories.clone().unwrap_or_default();
+    let is_gone = |name: &String| bound.get(name).is_none_or(|id| !names.contains_key(id));
+    PolicyInfo {
+        unknown_repositories: policy.repository_names().into_iter().filter(is_gone).collect(),
+        policy: policy.with_current_names(&names).to_json(),
+        version: account.policy_version,
+    }
 }
 
 /// A policy from its text, or what is wrong with it and where.
@@ -59,27 +75,79 @@ pub(crate) async fn put(
     if_match: &IfMatch,
     policy: &Policy,
 ) -> Result<PolicyInfo, HttpError> {
+    // A policy approves ahead; a token that administers but may not approve must not get round that.
+    if !may_approve(who) {
+        let message =
+            format!("a policy approves ahead: this needs the permission {}", Permission::GitopsApprove);
+        return Err(HttpError::forbidden(message, "ask someone who may approve"));
+    }
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let account = writing.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
     if_match.check(account.policy_version)?;
-    if !writing.account_set_policy(&policy.to_json().to_string(), account.policy_version).await? {
+    let repositories = writing.repositories(&who.account_id).await?;
+    let bound = resolve(policy, &repositories)?;
+    let document = policy.to_json();
+    if !writing.account_set_policy(&document.to_string(), &bound, account.policy_version).await? {
         return Err(HttpError::precondition());
     }
+    let detail = json!({"policy": document, "repositories": bound});
     writing.audit(AuditEntry {
-        before: Some(read_stored(&account.policy).digest()),
+        before: Some(stored_policy(&account).digest()),
         after: Some(policy.digest()),
-        ..tell::entry(
-            &who.actor(),
-            "policy.replace",
-            ("policy", &who.account_name),
-            json!({"policy": policy.to_json()}),
-            now,
-        )
+        ..tell::entry(&who.actor(), "policy.replace", ("policy", &who.account_name), detail, now)
     });
     // What waited for approval may pass by itself now.
     regate(&mut writing, now).await?;
+    let stored = writing.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
-    Ok(PolicyInfo { policy: policy.to_json(), version: account.policy_version + 1 })
+    Ok(info(&stored, &repositories))
+}
+
+/// Which repository each plain name of a policy stands for. A name that stands for none is refused: it must not begin to
+/// mean whatever someone registers under it later.
+fn resolve(policy: &Policy, repositories: &[Repository]) -> Result<BTreeMap<String, String>, HttpError> {
+    let mut bound = BTreeMap::new();
+    for name in policy.repository_names() {
+        let found = repositories.iter().find(|it| it.name == name || it.id == name);
+        let Some(found) = found else {
+            let near = nearest(&name, repositories.iter().map(|it| it.name.as_str()));
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`? Otherwise register it first"),
+                None => {
+                    "register it first; a glob such as `fleet-*` also means repositories to come".to_owned()
+                }
+            };
+            let message = format!("a rule names the repository `{name}`, which does not exist");
+            return Err(HttpError::unprocessable("unknown-repository", message, help));
+        };
+        bound.insert(name, found.id.clone());
+    }
+    Ok(bound)
+}
+
+/// Looks the repositories up that rules name which were saved before this was done when saving.
+pub(crate) async fn bind_stored_policies(
+    store: &windlass_store::Store,
+) -> Result<(), windlass_store::StoreError> {
+    let accounts = store.read().await?.accounts().await?;
+    for account in accounts.iter().filter(|account| account.policy_repositories.is_none()) {
+        let mut writing = store.write_account(&account.id).await?;
+        let repositories = writing.repositories(&account.id).await?;
+        let mut bound = BTreeMap::new();
+        for name in stored_policy(account).repository_names() {
+            match repositories.iter().find(|it| it.name == name) {
+                Some(found) => drop(bound.insert(name, found.id.clone())),
+                None => tracing::warn!(
+                    account = account.name,
+                    repository = name,
+                    "a rule names a repository that does not exist; it matches nothing"
+                ),
+            }
+        }
+        writing.account_bind_policy(&bound).await?;
+        writing.commit().await?;
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! A proposal as answers show it.
 
 use serde_json::Value;
-use windlass_api::types::{ApprovalInfo, FieldChange, GateInfo, ProposalInfo};
+use windlass_api::types::{ApprovalInfo, ContributorInfo, FieldChange, GateInfo, ProposalInfo};
 use windlass_core::diff::{Cause, hide_secrets};
 use windlass_core::gate::Consent;
 use windlass_core::resource::Spec;
@@ -41,7 +41,7 @@ pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
     ProposalInfo {
         id: proposal.id.clone(),
         repository_id: proposal.repository_id.clone(),
-        repository_name: proposal.repository_name.clone(),
+        repository_name: source_of(proposal),
         run_id: proposal.run_id.clone(),
         action: format!("{}_{}", change.action(), change.key.kind),
         kind: change.key.kind.slug().to_owned(),
@@ -64,6 +64,15 @@ pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
         desired_digest: change.desired.map(|digest| digest.to_string()),
         commit_sha: proposal.commit_sha.clone(),
         author: proposal.author.clone(),
+        contributors: proposal
+            .contributors
+            .iter()
+            .map(|contributor| ContributorInfo {
+                role: contributor.role.slug().to_owned(),
+                person: contributor.person.clone(),
+            })
+            .collect(),
+        direct_reason: proposal.direct_reason.clone(),
         file: proposal.declared_at.as_ref().map(|(file, _)| file.clone()),
         line: proposal.declared_at.as_ref().map(|(_, line)| *line).filter(|line| *line > 0),
         status: proposal.status.slug().to_owned(),
@@ -82,7 +91,20 @@ pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
     }
 }
 
+/// Where a proposal is from: its repository's name, or who changes the resource directly.
+pub(super) fn source_of(proposal: &Proposal) -> String {
+    match (proposal.is_direct(), &proposal.author) {
+        (false, _) => proposal.repository_name.clone(),
+        (true, Some(author)) => format!("direct change by {author}"),
+        (true, None) => "direct change".to_owned(),
+    }
+}
+
 fn explanation(cause: Cause, proposal: &Proposal) -> String {
+    if proposal.is_direct() {
+        let reason = proposal.direct_reason.as_deref().unwrap_or_default();
+        return format!("{}: {reason}", source_of(proposal));
+    }
     let repository = &proposal.repository_name;
     match cause {
         Cause::Declared => format!("{repository} declares it and it does not exist"),

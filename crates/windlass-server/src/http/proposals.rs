@@ -22,7 +22,7 @@ use super::request::{Answer, Body, IfMatch, Query, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::decide::{self, Rejection, Reviewed};
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{Gatekeeper, governing_repository};
 use crate::server::Server;
 
 /// The longest wait for an apply.
@@ -81,6 +81,8 @@ pub(crate) async fn filter_of(
     query: &Choice,
 ) -> Result<ProposalFilter, HttpError> {
     let repository_id = match &query.repository {
+        // Direct changes have no repository.
+        Some(none) if none == "none" => Some(String::new()),
         Some(repository) => {
             Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
         }
@@ -141,7 +143,7 @@ pub(crate) async fn describe(
     let told = found.iter().map(|proposal| {
         let around = Around {
             gatekeeper: &gatekeeper,
-            repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
+            repository: governing_repository(proposal, &repositories),
             approvals: approvals.get(&proposal.id).map_or(&[], Vec::as_slice),
             person: &who.email,
             now,
@@ -159,7 +161,7 @@ pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<Pr
     let (account, repositories) = surroundings(&mut reading, who).await?;
     let around = Around {
         gatekeeper: &Gatekeeper::of(&account),
-        repository: repositories.iter().find(|repository| repository.id == proposal.repository_id),
+        repository: governing_repository(&proposal, &repositories),
         approvals: &approvals,
         person: &who.email,
         now: now(),

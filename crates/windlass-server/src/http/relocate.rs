@@ -13,6 +13,7 @@ use windlass_api::permission::{Permission, Role};
 use windlass_api::types::{MoveBody, RepositoryEnvelope};
 use windlass_core::code::{Code, Severity};
 use windlass_core::diagnostic::Diagnostic;
+use windlass_core::gate::{RepositoryChange, why_an_approver};
 use windlass_core::time::Timestamp;
 use windlass_store::{Account, AccountWriting, Reading, Repository, Trigger, new_id};
 
@@ -24,6 +25,7 @@ use crate::auth::Identity;
 use crate::clock::now;
 use crate::config::Config;
 use crate::credential_binding;
+use crate::gatekeeper::{stored_policy, trusted_settings};
 use crate::preview;
 use crate::server::Server;
 use crate::sync::{SyncRequest, queue_run};
@@ -77,10 +79,15 @@ async fn check(server: &Server, who: &Identity, id: &str, account: &str) -> Resu
     let there = permissions_in(&mut reading, who, &target).await?;
     demand(&who.permissions, Permission::GitopsWrite, &who.account_name)?;
     demand(&there, Permission::GitopsWrite, &target.name)?;
-    if repository.auto_apply {
+    let home = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    // What lets changes of a repository through decides who may bring it and who may take it away.
+    let settings = trusted_settings(&repository);
+    if why_an_approver(&stored_policy(&target), RepositoryChange::Register(&settings)).is_some() {
         demand(&there, Permission::GitopsApprove, &target.name)?;
     }
-    let home = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    if why_an_approver(&stored_policy(&home), RepositoryChange::Remove(&settings)).is_some() {
+        demand(&who.permissions, Permission::GitopsApprove, &home.name)?;
+    }
     let context = world::reading_context(&mut reading, &target).await?;
     drop(reading);
     let read = preview::read_branch(server, &home, &repository, context).await?;

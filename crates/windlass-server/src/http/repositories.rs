@@ -7,6 +7,7 @@ use windlass_api::types::{
     CheckInfo, CheckOutcome, RepositoryBody, RepositoryEnvelope, RepositoryFields, RepositoryInfo,
     RepositoryList, RepositoryTest,
 };
+use windlass_core::gate::RepositoryChange;
 use windlass_source::{Check, CheckResult, test_remote};
 use windlass_store::{
     AccountWriting, ForgeSettings, ProposalFilter, Reading, Repository, RunError, Severity, Trigger,
@@ -20,6 +21,7 @@ use crate::clock::now;
 use crate::credential_binding::{self, CredentialUse};
 use crate::ending::{Ending, end_all};
 use crate::forge;
+use crate::gatekeeper::{Gatekeeper, trusted_settings};
 use crate::regate::regate;
 use crate::server::Server;
 use crate::sync::{FetchPlan, SyncRequest, queue_run};
@@ -85,11 +87,10 @@ pub(crate) async fn register(
     let now = now();
     let config = server.config();
     let repository = new_repository(&who.account_id, fields, config, now)?;
-    if repository.auto_apply {
-        let_approve_ahead(who)?;
-    }
     let first_uses = credential_binding::first_uses(server, who, &repository, None).await?;
     let mut writing = server.store().write_account(&who.account_id).await?;
+    let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
+    gatekeeper.check_repository_change(who, RepositoryChange::Register(&trusted_settings(&repository)))?;
     if writing.repository(&who.account_id, &repository.name).await?.is_some() {
         let message = format!("there is a repository named {}", repository.name);
         return Err(HttpError::conflict("taken", message, "choose another name"));
@@ -112,24 +113,18 @@ pub(crate) async fn register(
     Ok(info(&stored))
 }
 
-/// Applying by itself is approving what is not written yet: only those may let it who may approve.
-fn let_approve_ahead(who: &Identity) -> Result<(), HttpError> {
-    match who.permissions.contains(&Permission::GitopsApprove) {
-        true => Ok(()),
-        false => Err(HttpError::forbidden(
-            format!("auto_apply approves ahead, so it needs the permission {}", Permission::GitopsApprove),
-            "leave auto_apply off, or ask someone who may approve",
-        )),
-    }
+async fn load_gatekeeper(reading: &mut Reading, account_id: &str) -> Result<Gatekeeper, HttpError> {
+    let account = reading.account(account_id).await?.ok_or_else(HttpError::not_found)?;
+    Ok(Gatekeeper::of(&account))
 }
 
-/// Whether a repository that applies by itself may now apply what it could not before.
-fn approves_more(before: &Repository, after: &Repository) -> bool {
-    fn source(it: &Repository) -> [Option<&str>; 5] {
-        let Repository { repo_url, branch, path_prefix, ca_pem, signers, .. } = it;
-        [Some(repo_url), Some(branch), Some(path_prefix), ca_pem.as_deref(), signers.as_deref()]
+/// Whether what was read of a repository is not what it would read now.
+fn reads_elsewhere(before: &Repository, after: &Repository) -> bool {
+    fn source(it: &Repository) -> [Option<&str>; 4] {
+        let Repository { repo_url, branch, path_prefix, signers, .. } = it;
+        [Some(repo_url), Some(branch), Some(path_prefix), signers.as_deref()]
     }
-    !before.auto_apply || source(before) != source(after)
+    source(before) != source(after)
 }
 
 /// What the audit log keeps of a repository's configuration.
@@ -216,9 +211,9 @@ pub(crate) async fn configure(
     }
     let before = repository.clone();
     change_repository(&mut repository, fields, server.config())?;
-    if repository.auto_apply && approves_more(&before, &repository) {
-        let_approve_ahead(who)?;
-    }
+    let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
+    let (old, new) = (trusted_settings(&before), trusted_settings(&repository));
+    gatekeeper.check_repository_change(who, RepositoryChange::Change { before: &old, after: &new })?;
     repository.updated_at = now;
     repository.next_sync_at = now;
     let taken = writing.repository(&who.account_id, &repository.name).await?;
@@ -231,6 +226,10 @@ pub(crate) async fn configure(
     credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
     if was_good.is_some() && repository.good_commit.is_none() {
         writing.repository_unread(&repository.id).await?;
+    }
+    if reads_elsewhere(&before, &repository) {
+        // Whoever trusts the repository from now on trusts what it reads now.
+        withdraw_all(&mut writing, who, &repository, "the repository reads from elsewhere now").await?;
     }
     match told == place_to_tell(&repository) {
         true => writing.forge_reports_retry(&repository.id, now).await.map(|_| ())?,
@@ -257,6 +256,8 @@ pub(crate) async fn unregister(server: &Server, who: &Identity, id: &str) -> Res
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
+    let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
+    gatekeeper.check_repository_change(who, RepositoryChange::Remove(&trusted_settings(&repository)))?;
     withdraw_all(&mut writing, who, &repository, "the repository was removed").await?;
     record(&mut writing, who, "repository.remove", &repository, json!({}), now);
     writing.repository_remove(&repository.id).await?;
@@ -304,7 +305,11 @@ pub(crate) async fn forget(server: &Server, who: &Identity, id: &str) -> Result<
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id).await?;
+    let with_keys = repository.clone();
     let before = repository.host_keys.take();
+    let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
+    let (old, new) = (trusted_settings(&with_keys), trusted_settings(&repository));
+    gatekeeper.check_repository_change(who, RepositoryChange::Change { before: &old, after: &new })?;
     repository.updated_at = now;
     writing.repository_configure(&repository).await?;
     let detail = json!({"forgotten": before.is_some()});

@@ -1,4 +1,4 @@
-//! Live resources, looked at and changed by hand. What is changed here shows as drift where git says otherwise.
+//! Live resources, looked at.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,19 @@ use serde_json::{Map, Value, json};
 use windlass_api::noun::Noun;
 use windlass_api::types::{OwnerInfo, ResourceInfo, ResourceList};
 use windlass_core::allocate::{Allocation, allocate};
-use windlass_core::conflict::Claimant;
-use windlass_core::diff::{Action, Cause, Change, hide_secrets};
+use windlass_core::diff::hide_secrets;
 use windlass_core::live::{Live, LiveResource};
-use windlass_core::proposal::{Existing as _, blockers};
-use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::shape::Defaults;
 use windlass_store::{Reading, Resource, ResourceFilter, StoreError};
 
 use super::audit::PageQueryText;
 use super::error::HttpError;
 use super::page::{PageQuery, cut};
-use super::request::{Answer, Body, IfMatch, Query, created, done, ok, tagged};
+use super::request::{Answer, Query, ok, tagged};
 use crate::auth::Identity;
-use crate::clock::now;
-use crate::holdings::{Candidate, Declarations};
-use crate::payload::{name_of, put_back_hidden, spec_value, unwrap};
 use crate::server::Server;
-use crate::tell::ResourceChange;
-use crate::world::{Names, World, owner_of, repository_names};
+use crate::world::{Names, owner_of, repository_names};
 
 #[derive(Deserialize)]
 pub(super) struct ListQuery {
@@ -35,15 +29,6 @@ pub(super) struct ListQuery {
     q: Option<String>,
     kind: Option<String>,
     repository: Option<String>,
-}
-
-/// How much of a resource a request replaces.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// The fields it names.
-    Fields,
-    /// All of it.
-    Whole,
 }
 
 /// The networks whose members' addresses are told. An address follows from all members of its network, so only these
@@ -260,14 +245,20 @@ pub(super) async fn list(
 }
 
 /// A resource by id or name.
-async fn find(reading: &mut Reading, who: &Identity, kind: Kind, id: &str) -> Result<Resource, HttpError> {
+pub(super) async fn find(
+    reading: &mut Reading,
+    who: &Identity,
+    kind: Kind,
+    id: &str,
+) -> Result<Resource, HttpError> {
     if let Some(found) = reading.resource(&who.account_id, &ResourceKey::new(kind, id)).await? {
         return Ok(found);
     }
     reading.resource_by_id(&who.account_id, kind, id).await?.ok_or_else(HttpError::not_found)
 }
 
-async fn shown(
+/// A resource as answers show it, and its generation.
+pub(super) async fn shown(
     reading: &mut Reading,
     who: &Identity,
     noun: Noun,
@@ -288,201 +279,4 @@ pub(super) async fn show(
     let resource = find(&mut reading, &who, noun.kind(), &id).await?;
     let (body, generation) = shown(&mut reading, &who, noun, &resource.key).await?;
     tagged(ok(&body), generation)
-}
-
-fn read_spec(kind: Kind, value: &Value) -> Result<Spec, HttpError> {
-    let read = Spec::read(kind, &value.to_string());
-    read.spec.ok_or_else(|| HttpError::unsound(&read.diagnostics))
-}
-
-pub(super) async fn create(
-    noun: Noun,
-    State(server): State<Server>,
-    who: Identity,
-    Body(body): Body<Value>,
-) -> Answer {
-    let kind = noun.kind();
-    let payload = unwrap(noun.singular(), &body);
-    let Some(name) = name_of(kind, payload) else {
-        let message = format!("the {kind} has no name");
-        return Err(HttpError::unprocessable("missing-key", message, "give `name` (nodes: `hostname`)"));
-    };
-    let key = ResourceKey::read(kind, &name).map_err(|complaint| {
-        HttpError::unprocessable("bad-name", complaint.message, complaint.help.unwrap_or_default())
-    })?;
-    let value = spec_value(kind, &name, payload)
-        .and_then(|value| put_back_hidden(kind, value, None))
-        .map_err(|problem| HttpError::unsound(&[*problem]))?;
-    let spec = read_spec(kind, &value)?;
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    if writing.resource(&who.account_id, &key).await?.is_some() {
-        return Err(HttpError::conflict(
-            "taken",
-            format!("{key} exists already"),
-            "change it with PATCH or PUT",
-        ));
-    }
-    put(&mut writing, &who, &key, None, spec).await?;
-    let (body, generation) = shown(&mut writing, &who, noun, &key).await?;
-    server.commit(writing).await?;
-    changed(&server);
-    tagged(created(&body), generation)
-}
-
-/// Something changed: what waited for it may go on, and git may say otherwise.
-fn changed(server: &Server) {
-    server.nudges().apply.notify_one();
-    server.nudges().drift.notify_one();
-}
-
-pub(super) async fn change(
-    noun: Noun,
-    extent: Extent,
-    State(server): State<Server>,
-    who: Identity,
-    Path(id): Path<String>,
-    if_match: IfMatch,
-    Body(body): Body<Value>,
-) -> Answer {
-    let kind = noun.kind();
-    let payload = unwrap(noun.singular(), &body);
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let before = find(&mut writing, &who, kind, &id).await?;
-    if_match.check(before.generation)?;
-    let known = before.spec.to_json(Defaults::Fill);
-    let given = spec_value(kind, &before.key.name, payload)
-        .and_then(|value| put_back_hidden(kind, value, Some(&known)))
-        .map_err(|problem| HttpError::unsound(&[*problem]))?;
-    let value = match extent {
-        Extent::Whole => given,
-        Extent::Fields => merged(before.spec.to_json(Defaults::Omit), given),
-    };
-    let spec = read_spec(kind, &value)?;
-    if spec.digest() != before.digest {
-        put(&mut writing, &who, &before.key, Some(&before), spec).await?;
-    }
-    let (body, generation) = shown(&mut writing, &who, noun, &before.key).await?;
-    server.commit(writing).await?;
-    changed(&server);
-    tagged(ok(&body), generation)
-}
-
-/// Fields over fields; null takes one away. Maps within are merged too.
-fn merged(mut base: Value, over: Value) -> Value {
-    match (&mut base, over) {
-        (Value::Object(base), Value::Object(over)) => {
-            for (key, value) in over {
-                match value {
-                    Value::Null => drop(base.remove(&key)),
-                    value => {
-                        let old = base.remove(&key).unwrap_or(Value::Null);
-                        base.insert(key, merged(old, value));
-                    }
-                }
-            }
-        }
-        (_, over) => base = over,
-    }
-    base
-}
-
-/// Makes a resource what someone said, with its event and its audit entry. Its owner stays.
-async fn put(
-    writing: &mut windlass_store::AccountWriting,
-    who: &Identity,
-    key: &ResourceKey,
-    before: Option<&Resource>,
-    spec: Spec,
-) -> Result<(), HttpError> {
-    let now = now();
-    let change = Change {
-        key: key.clone(),
-        cause: if before.is_some() { Cause::Edited } else { Cause::Declared },
-        before: before.map(|before| std::sync::Arc::clone(&before.spec)),
-        base: before.map(|before| before.digest),
-        desired: Some(spec.digest()),
-        after: Some(std::sync::Arc::new(spec)),
-    };
-    let candidate = Candidate { change: &change, claimant: Claimant::Person };
-    let world = World::around(writing, &who.account_id, &[candidate], Declarations::Stored).await?;
-    let conflicts = world.conflicts(candidate);
-    if let Some(conflict) = conflicts.first() {
-        let help = "choose other addresses, or change the other resource first";
-        return Err(HttpError::conflict("conflict", conflict.to_string(), help));
-    }
-    let missing = blockers(&change, &world, &conflicts);
-    if !missing.is_empty() {
-        let help = "make what it refers to first";
-        return Err(HttpError::unprocessable("reference-unresolved", missing.join("; "), help));
-    }
-    let owner = before.and_then(|before| before.owner_id.clone());
-    if let Some(spec) = &change.after {
-        writing.resource_put(key, spec, owner.as_deref(), &who.email, now).await?;
-    }
-    tell(writing, who, &change, owner, now);
-    Ok(())
-}
-
-fn tell(
-    writing: &mut windlass_store::AccountWriting,
-    who: &Identity,
-    change: &Change,
-    repository_id: Option<String>,
-    now: windlass_core::time::Timestamp,
-) {
-    let actor = who.actor();
-    let told = ResourceChange {
-        change,
-        repository_id,
-        run_id: None,
-        proposal_id: None,
-        actor: &actor,
-        audit_action: match change.action() {
-            Action::Create => "resource.create",
-            Action::Update => "resource.update",
-            Action::Destroy => "resource.delete",
-        },
-        now,
-    };
-    let (event, entry) = told.told();
-    writing.event(event);
-    writing.audit(entry);
-}
-
-pub(super) async fn remove(
-    noun: Noun,
-    State(server): State<Server>,
-    who: Identity,
-    Path(id): Path<String>,
-    if_match: IfMatch,
-) -> Answer {
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let before = find(&mut writing, &who, noun.kind(), &id).await?;
-    if_match.check(before.generation)?;
-    if before.spec.is_protected() {
-        let message = format!("{} has `protect: true`", before.key);
-        return Err(HttpError::conflict("protected", message, "take the protection away first"));
-    }
-    let change = Change {
-        key: before.key.clone(),
-        cause: Cause::Removed,
-        base: Some(before.digest),
-        before: Some(std::sync::Arc::clone(&before.spec)),
-        after: None,
-        desired: None,
-    };
-    let candidate = Candidate { change: &change, claimant: Claimant::Person };
-    let world = World::around(&mut writing, &who.account_id, &[candidate], Declarations::Stored).await?;
-    let referrers = world.referrers(&before.key);
-    if let Some(first) = referrers.first() {
-        let more =
-            if referrers.len() > 1 { format!(" and {} more", referrers.len() - 1) } else { String::new() };
-        let message = format!("{first}{more} still refers to it");
-        return Err(HttpError::conflict("referenced", message, "change or delete those first"));
-    }
-    writing.resource_remove(&before.key).await?;
-    tell(&mut writing, &who, &change, before.owner_id, now());
-    server.commit(writing).await?;
-    changed(&server);
-    done()
 }

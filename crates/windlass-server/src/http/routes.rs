@@ -8,10 +8,11 @@ use tower_http::compression::CompressionLayer;
 use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, Verb, endpoints};
 
+use super::resource_changes::Extent;
 use super::{
     accounts, audit, auth, checkpoints, credentials, drift, events, export, forge, guard, health,
     idempotency, invitations, notifications, policy, previews, proposals, quarantines, relocate,
-    repositories, resources, runs, tokens, users, webhooks,
+    repositories, resource_changes, resources, runs, tokens, users, webhooks,
 };
 use crate::mcp;
 use crate::server::Server;
@@ -129,15 +130,15 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::CheckpointCreate => post(checkpoints::create),
         Operation::Resource(noun, verb) => match verb {
             Verb::List => get(move |s, w, q| resources::list(noun, s, w, q)),
-            Verb::Create => post(move |s, w, b| resources::create(noun, s, w, b)),
+            Verb::Create => post(move |s, w, t, b| resource_changes::create(noun, s, w, t, b)),
             Verb::Show => get(move |s, w, p| resources::show(noun, s, w, p)),
             Verb::Patch => {
-                patch(move |s, w, p, m, b| resources::change(noun, resources::Extent::Fields, s, w, p, m, b))
+                patch(move |s, w, p, t, b| resource_changes::change(noun, Extent::Fields, s, w, p, t, b))
             }
             Verb::Replace => {
-                put(move |s, w, p, m, b| resources::change(noun, resources::Extent::Whole, s, w, p, m, b))
+                put(move |s, w, p, t, b| resource_changes::change(noun, Extent::Whole, s, w, p, t, b))
             }
-            Verb::Delete => delete(move |s, w, p, m| resources::remove(noun, s, w, p, m)),
+            Verb::Delete => delete(move |s, w, p, t| resource_changes::remove(noun, s, w, p, t)),
         },
     }
 }

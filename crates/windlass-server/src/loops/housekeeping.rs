@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
-use windlass_store::StoreError;
+use windlass_store::{Proposal, StoreError};
 
 use super::every;
 use crate::clock::now;
@@ -60,6 +60,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.webhook_deliveries_forget(now.before(WEBHOOKS_KEPT)).await?;
     writing.failures_forget(now.before(DAY), MOST_FAILURES).await?;
     writing.sign_in_places_forget(now.before(PLACES_KEPT)).await?;
+    writing.pushes_forget(old).await?;
     writing.leases_forget(now.before(DAY)).await?;
     writing.previews_forget(now.before(PREVIEWS_KEPT)).await?;
     writing.runs_forget(old, very_old).await?;
@@ -96,8 +97,7 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let mut late = writing.proposals_by_id(&account_id, &ids).await?;
         late.retain(|proposal| Status::Expired.may_follow(proposal.status));
-        let reasons: Vec<String> =
-            late.iter().map(|proposal| why_expired(proposal.status, &proposal.blocked_by)).collect();
+        let reasons: Vec<String> = late.iter().map(why_expired).collect();
         let endings: Vec<Ending<'_>> = late
             .iter()
             .zip(&reasons)
@@ -110,13 +110,16 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
 }
 
 /// Why time ran out: because nobody decided, or because something stayed in the way of what was approved.
-fn why_expired(status: Status, blocked_by: &[String]) -> String {
-    let why = match (status, blocked_by) {
+fn why_expired(proposal: &Proposal) -> String {
+    let why = match (proposal.status, proposal.blocked_by.as_slice()) {
         (Status::Approved, []) => "it was approved but could not be applied in time".to_owned(),
         (Status::Approved, reasons) => {
             format!("it was approved but could not be applied in time: {}", reasons.join("; "))
         }
         _ => "nobody decided in time".to_owned(),
     };
-    format!("{why}; the next sync offers it again")
+    match proposal.is_direct() {
+        true => format!("{why}; whoever still wants it asks for it again"),
+        false => format!("{why}; the next sync offers it again"),
+    }
 }

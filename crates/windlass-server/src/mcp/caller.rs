@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use serde_json::Value;
 use tower::ServiceExt as _;
+use windlass_api::endpoint::TOOLS_HEADER;
 use windlass_api::types::{ErrorBody, ErrorEnvelope};
 use windlass_mcp::{By, Call, Caller, Refusal, Who};
 
@@ -54,6 +55,7 @@ impl Inside {
         if let Some(authorization) = &self.authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
+        request = request.header(TOOLS_HEADER, "yes");
         if let Some(origin) = &self.origin {
             request = request.extension(origin.clone());
         }

@@ -69,9 +69,9 @@ async fn read(
     }
     let refusals = plan.signers.iter().filter_map(|signers| brought.mirror.verify(&commit, signers).err());
     let notes = refusals.map(|problem| format!("a sync would refuse this commit: {problem}")).collect();
-    let author = Some(brought.commit.author_email.clone());
+    let contributors = brought.contributors.clone();
     let material = read_material(brought, plan, context).await?;
-    Ok(Looked { material, commit: Some(commit.to_string()), author, notes })
+    Ok(Looked { material, commit: Some(commit.to_string()), contributors, notes })
 }
 
 /// A preview pins nothing, so it speaks only to hosts whose keys are known.

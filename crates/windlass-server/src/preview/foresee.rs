@@ -2,6 +2,7 @@
 
 use windlass_core::conflict::Claimant;
 use windlass_core::diff::Change;
+use windlass_core::gate::Contributor;
 use windlass_core::plan::{Foreseen, Plan};
 use windlass_core::proposal::{Offered, blockers};
 use windlass_core::resource::{ResourceKey, ResourceMap};
@@ -15,7 +16,7 @@ use crate::world::World;
 
 /// What the gate wants to know beside the change.
 pub(super) struct Around<'a> {
-    pub(super) author: Option<&'a str>,
+    pub(super) contributors: &'a [Contributor],
     pub(super) now: Timestamp,
 }
 
@@ -53,8 +54,8 @@ pub(super) async fn all(
             world.make(change, Some(&repository.id));
         }
         let path = place.as_ref().map(|(file, _)| file.as_str());
-        let judgement =
-            gatekeeper.foresee(&Foreseeable { change, repository, path, author: around.author }, around.now);
+        let foreseeable = Foreseeable { change, repository, path, contributors: around.contributors };
+        let judgement = gatekeeper.foresee(&foreseeable, around.now);
         Foreseen::of(judgement, blocked_by)
     });
     Ok(foreseen.collect())

@@ -10,6 +10,7 @@ mod limit;
 mod plan;
 
 use serde_json::json;
+use windlass_core::gate::Contributor;
 use windlass_core::manifest::Context;
 use windlass_core::plan::{Confirmation, ReadPlan};
 use windlass_core::tell::{self, Planned};
@@ -131,7 +132,7 @@ pub(crate) async fn make(
         }
         Wanted::Files(files, _) => {
             let material = read_files(files, context, repository.path_prefix.clone()).await?;
-            Looked { material, commit: None, author: None, notes: Vec::new() }
+            Looked { material, commit: None, contributors: Vec::new(), notes: Vec::new() }
         }
     };
     let commit_sha = looked.commit.clone();
@@ -158,7 +159,7 @@ pub(crate) async fn make(
 pub(crate) struct Looked {
     pub(crate) material: Material,
     pub(crate) commit: Option<String>,
-    author: Option<String>,
+    contributors: Vec<Contributor>,
     /// Why a sync would not take it.
     pub(crate) notes: Vec<String>,
 }

@@ -75,7 +75,7 @@ impl Planning<'_> {
             compare(&mut reading, self.repository, looked.material, self.confirmation, now).await?;
         let Compared { mut material, decided, .. } = compared;
         let plan = decided.plan;
-        let around = foresee::Around { author: looked.author.as_deref(), now };
+        let around = foresee::Around { contributors: &looked.contributors, now };
         let whose = (self.account, self.repository);
         let foreseen = foresee::all(&mut reading, whose, &plan, &mut material, &around).await?;
         material.tell(plan.problems.clone());

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use windlass_core::gate::Contributor;
 use windlass_core::manifest::Context;
 use windlass_source::{CommitInfo, Fetched, Mirror};
 use windlass_store::RunError;
@@ -17,6 +18,8 @@ pub(crate) struct Brought {
     pub(crate) mirror: Mirror,
     pub(crate) fetched: Fetched,
     pub(crate) commit: CommitInfo,
+    /// Everyone who had a hand in it since the commit of the last good run, as far as the mirror knows.
+    pub(crate) contributors: Vec<Contributor>,
 }
 
 /// Why there is none.
@@ -54,7 +57,9 @@ pub(crate) async fn bring(
             }
         })?;
         let commit = mirror.commit(&fetched.commit).map_err(|error| local(told(&error)))?;
-        Ok(Brought { mirror, fetched, commit })
+        let contributors =
+            mirror.contributors(&fetched.commit, plan.since.as_ref()).map_err(|error| local(told(&error)))?;
+        Ok(Brought { mirror, fetched, commit, contributors })
     });
     task.await.unwrap_or_else(|panic| Err(BringError::Failed(internal(&panic))))
 }

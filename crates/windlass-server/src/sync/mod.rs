@@ -8,6 +8,8 @@ mod compare;
 mod decide;
 mod fetch;
 mod material;
+#[cfg(test)]
+mod pretend;
 mod queue;
 mod run;
 mod save;
@@ -23,6 +25,8 @@ pub(crate) use bring::{BringError, Brought, bring, internal, read_material, told
 pub(crate) use compare::{Compared, compare};
 pub(crate) use fetch::{FetchPlan, required_keys, run_error};
 pub(crate) use material::{Material, read_fleet_at};
+#[cfg(test)]
+pub(crate) use pretend::{PretendCommit, pretend_run};
 pub(crate) use queue::{SyncRequest, queue_run};
 
 use crate::clock::now;

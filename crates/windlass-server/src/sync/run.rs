@@ -8,10 +8,11 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use windlass_core::code::Severity as ProblemSeverity;
 use windlass_core::diagnostic::Diagnostic;
+use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
 use windlass_core::manifest::Context;
 use windlass_core::proposal::RunStatus;
 use windlass_core::quarantine::{Standing, standing};
-use windlass_source::Movement;
+use windlass_source::{Movement, SignedBy};
 use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError, Trigger};
 
 use super::bring::{BringError, Brought, bring, read_material};
@@ -154,7 +155,8 @@ async fn begin(server: &Server, run: &Run, deaths: i64) -> Result<(), StoreError
     server.commit(writing).await
 }
 
-enum Gathered {
+/// What a run has to compare.
+pub(super) enum Gathered {
     /// With the turn to read and compare, which lasts until both are done.
     Known(Known, Option<OwnedSemaphorePermit>),
     Failed(RunError, Vec<Diagnostic>),
@@ -194,10 +196,12 @@ async fn gather(
         save::pin_host_keys(server, run, repository, lease, keys).await?;
     }
     if let Some(signers) = &plan.signers {
-        let checked = brought.mirror.verify(&brought.fetched.commit, signers);
-        if let Err(problem) = checked {
-            let error = run_error(problem.code(), problem.to_string(), signature_help());
-            return Ok(Gathered::Failed(error, Vec::new()));
+        match brought.mirror.verify(&brought.fetched.commit, signers) {
+            Ok(signed_by) => add_contributors(&mut run.contributors, signer_of(&signed_by)),
+            Err(problem) => {
+                let error = run_error(problem.code(), problem.to_string(), signature_help());
+                return Ok(Gathered::Failed(error, Vec::new()));
+            }
         }
     }
     save::fetched(server, run, brought.fetched.movement).await?;
@@ -212,12 +216,24 @@ async fn gather(
     Ok(reading.instrument(tracing::trace_span!(target: SPANS, "sync.read")).await)
 }
 
+/// Who signed, by the addresses that the list of signers gives the key; by what it is called if it has none.
+fn signer_of(signed_by: &SignedBy) -> Vec<Contributor> {
+    let words = signed_by.name.split(|c: char| c.is_whitespace() || matches!(c, ',' | '<' | '>'));
+    let addresses: Vec<&str> = words.filter(|word| word.contains('@')).collect();
+    let people = if addresses.is_empty() { vec![signed_by.name.as_str()] } else { addresses };
+    people.into_iter().filter_map(|person| Contributor::new(ContributorRole::Signer, person)).collect()
+}
+
 fn signature_help() -> &'static str {
     "sign the commit with one of the repository's allowed_signers, or add the signer's public key there"
 }
 
 /// The commit that was stored at the last good run, with the problems told then.
-async fn stored(server: &Server, run: &mut Run, repository: &Repository) -> Result<Gathered, StoreError> {
+pub(super) async fn stored(
+    server: &Server,
+    run: &mut Run,
+    repository: &Repository,
+) -> Result<Gathered, StoreError> {
     if repository.left_by.is_some() {
         // It declares nothing, and never did.
         return Ok(Gathered::Known(Known::Stored, server.reading_turn().await));
@@ -227,8 +243,18 @@ async fn stored(server: &Server, run: &mut Run, repository: &Repository) -> Resu
         let error = run_error("never-synced", "this repository was never read", "sync it first");
         return Ok(Gathered::Failed(error, Vec::new()));
     };
+    // What was stored is from where the repository read before: it says nothing about where it reads now.
+    if repository.good_commit.is_none() && !reading.wanted(&repository.id).await?.is_empty() {
+        let error = run_error(
+            "source-changed",
+            "this repository was not read since its source changed",
+            "sync it first",
+        );
+        return Ok(Gathered::Failed(error, Vec::new()));
+    }
     if let Some(good) = reading.run(&run.account_id, good).await? {
         run.problems = good.problems;
+        run.contributors = good.contributors;
         if run.commit_sha.is_none() {
             run.commit_sha = repository.good_commit.clone();
             run.commit_author = good.commit_author;
@@ -247,6 +273,7 @@ fn note_commit(run: &mut Run, brought: &Brought) {
     run.commit_email = Some(brought.commit.author_email.clone());
     run.commit_subject = Some(brought.commit.subject.clone());
     run.commit_message = Some(brought.commit.message.clone());
+    run.contributors = brought.contributors.clone();
     let movement = match brought.fetched.movement {
         Movement::First => "first",
         Movement::Unchanged => "unchanged",
@@ -274,7 +301,7 @@ async fn read(
 }
 
 /// The first error of a fleet, and how many more there are.
-fn fleet_error(problems: &[Diagnostic]) -> RunError {
+pub(super) fn fleet_error(problems: &[Diagnostic]) -> RunError {
     let errors: Vec<&Diagnostic> =
         problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();
     let Some(first) = errors.first() else { return run_error("fleet", "the fleet has errors", "") };

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
+use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
 use windlass_core::plan::Confirmation;
 use windlass_core::proposal::{Fates, Offered, Reconciled, RunFacts, RunStatus, reconcile, run_status};
 use windlass_core::quarantine::Quarantines;
@@ -16,6 +17,7 @@ use windlass_store::{
 
 use super::compare::{Compared, compare};
 use super::decide::{self, Decided};
+use super::fetch::run_error;
 use super::material::{Known, Material};
 use crate::clock::{self, now};
 use crate::crash::crash_point;
@@ -134,12 +136,21 @@ pub(super) async fn compared(
     let mut writing = server.store().write_account(&run.account_id).await?;
     writing.lease_check(lease).await?;
     let Some(account) = writing.account(&run.account_id).await? else { return Ok(()) };
-    if writing.repository(&run.account_id, &repository.id).await?.is_none() {
+    let Some(current) = writing.repository(&run.account_id, &repository.id).await? else {
         drop(writing);
         let message = "the repository was removed, or moved to another account, meanwhile";
-        let error = super::fetch::run_error("repository-removed", message, "");
+        let error = run_error("repository-removed", message, "");
         return failed(server, run, None, lease, error, Vec::new()).await;
+    };
+    // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
+    if !reads_the_same(&current, repository) {
+        drop(writing);
+        let message = "the repository's settings changed while it was read";
+        let error = run_error("source-changed", message, "it is synced again by itself");
+        return failed(server, run, Some(repository), lease, error, Vec::new()).await;
     }
+    let repository = &current;
+    credit(&mut writing, run, repository).await?;
     let offered = writing.proposals_offered(&repository.id).await?;
     let compared = match known {
         Known::Read(material) => compare(&mut writing, repository, *material, confirmation(run), now).await?,
@@ -155,6 +166,8 @@ pub(super) async fn compared(
     let declined = writing.proposals_declined(&repository.id).await?;
     let cap = server.config().max_proposals;
     let reconciled = reconcile(&decided.plan, &offered, &declined, &live, cap);
+    let wanted_before = writing.wanted(&repository.id).await?;
+    let previous_files = wanted_before.into_iter().map(|wanted| (wanted.key, wanted.file)).collect();
     store_desired(&mut writing, repository, &material).await?;
     close(&mut writing, run, &reconciled, now).await?;
     let offer = Offer {
@@ -162,6 +175,7 @@ pub(super) async fn compared(
         repository,
         run,
         plan: &decided.plan,
+        previous_files,
         expires_at: now.after(server.config().rhythm.proposal_lifetime),
         now,
     };
@@ -172,6 +186,36 @@ pub(super) async fn compared(
     crash_point("sync.committed");
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
+    Ok(())
+}
+
+/// Whether two versions of a repository's settings read the same.
+fn reads_the_same(one: &Repository, other: &Repository) -> bool {
+    fn source(it: &Repository) -> (&str, &str, &str, Option<&str>) {
+        (&it.repo_url, &it.branch, &it.path_prefix, it.signers.as_deref())
+    }
+    source(one) == source(other)
+}
+
+/// Adds everyone else who had a hand in what a run read: who pushed it, and the people of earlier commits of which not
+/// everything was applied yet.
+async fn credit(
+    writing: &mut AccountWriting,
+    run: &mut Run,
+    repository: &Repository,
+) -> Result<(), StoreError> {
+    let commit = run.commit_sha.clone().unwrap_or_default();
+    let since = repository.good_at.unwrap_or(repository.created_at);
+    let pushers = writing.pushers(&repository.id, &commit, since).await?;
+    let pushers = pushers.iter().filter_map(|person| Contributor::new(ContributorRole::Pusher, person));
+    add_contributors(&mut run.contributors, pushers);
+    let Some(good_run_id) = &repository.good_run_id else { return Ok(()) };
+    let Some(good) = writing.run(&run.account_id, good_run_id).await? else { return Ok(()) };
+    let is_all_applied =
+        matches!(good.status, RunStatus::Success | RunStatus::Applied | RunStatus::AppliedManually);
+    if !is_all_applied {
+        add_contributors(&mut run.contributors, good.contributors);
+    }
     Ok(())
 }
 

@@ -116,8 +116,10 @@ fn write_turn(proposal: &Proposal) -> String {
 
 fn read_turn(text: &str) -> Option<PlanPlace> {
     let mut words = text.split(' ');
+    // Direct changes have no run.
+    let run = words.next()?;
     let turn = PlanPlace {
-        run_id: read_id(words.next()?)?,
+        run_id: if run.is_empty() { String::new() } else { read_id(run)? },
         position: words.next()?.parse().ok()?,
         id: read_id(words.next()?)?,
     };
@@ -142,7 +144,9 @@ async fn choices(reading: &mut Reading, who: &Identity) -> Result<Choices, HttpE
     for tally in reading.proposals_tally(&who.account_id).await? {
         *choices.kinds.entry(tally.kind.slug().to_owned()).or_default() += tally.count;
         *choices.changes.entry(tally.change).or_default() += tally.count;
-        *choices.repositories.entry(tally.repository_name).or_default() += tally.count;
+        if !tally.repository_name.is_empty() {
+            *choices.repositories.entry(tally.repository_name).or_default() += tally.count;
+        }
     }
     Ok(choices)
 }

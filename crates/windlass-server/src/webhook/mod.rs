@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
 use serde_json::json;
+use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::time::Timestamp;
 use windlass_forge::hook::{Delivery, Incoming, Meaning, PullRequest, Refusal, Secret, verify};
-use windlass_store::{NewEvent, Received, Refused, Repository, Severity, StoreError, Trigger};
+use windlass_store::{NewEvent, Received, Refused, Repository, Severity, StoreError, Trigger, Writing};
 
 pub(crate) use setup::setup;
 
@@ -152,6 +153,7 @@ async fn take(
             // Not lost: forges do not send again what was refused.
             let mut writing = server.store().write().await?;
             writing.repository_hasten(&repository.id, now.after(wait)).await?;
+            note_pusher(&mut writing, repository, delivery, now).await?;
             writing.commit().await?;
         }
         return Err(Unwelcome::TooMany(wait));
@@ -186,6 +188,7 @@ async fn act(
             // A run that is fetching does not count as one that waits: another one follows it.
             let request = SyncRequest { trigger: Trigger::Webhook, by: None, confirm_mass_destroy: false };
             let run_id = queue_run(&mut writing, &repository, &request, now).await?;
+            note_pusher(&mut writing, &repository, delivery, now).await?;
             writing.event(received_event(&repository, delivery, run_id, now));
             Outcome::Accepted
         }
@@ -208,6 +211,28 @@ async fn act(
     writing.webhook_received(&repository.id, &received).await?;
     server.commit(writing).await?;
     Ok(outcome)
+}
+
+/// Notes who pushed, for runs that are yet to read the commit and for proposals that were opened before the forge told.
+async fn note_pusher(
+    writing: &mut Writing,
+    repository: &Repository,
+    delivery: &Delivery<'_>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(pusher) = delivery.pusher() else { return Ok(()) };
+    let Some(contributor) = Contributor::new(ContributorRole::Pusher, &pusher.person) else { return Ok(()) };
+    for head in &pusher.heads {
+        writing.push_note(&repository.id, head, &contributor.person, now).await?;
+        let mut open = writing.proposals_of_commit(&repository.id, head).await?;
+        for proposal in &mut open {
+            add_contributors(&mut proposal.contributors, [contributor.clone()]);
+        }
+        let credited: Vec<_> =
+            open.iter().map(|proposal| (proposal.id.as_str(), proposal.contributors.as_slice())).collect();
+        writing.proposals_credit(&credited).await?;
+    }
+    Ok(())
 }
 
 fn received_event(

@@ -8,6 +8,7 @@ mod budget;
 mod check;
 mod commit;
 mod connect;
+mod contributors;
 mod error;
 mod fetch;
 mod http;

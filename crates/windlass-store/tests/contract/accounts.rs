@@ -1,5 +1,7 @@
 //! Accounts, their policy and their kill switch.
 
+use std::collections::BTreeMap;
+
 use windlass_store::{Halt, StoreError, new_id};
 
 use crate::world::{at, on_both};
@@ -57,8 +59,13 @@ fn a_policy_is_replaced_only_by_who_knew_the_last_one() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
-        assert!(writing.account_set_policy("{\"rules\":[]}", 1).await.unwrap());
-        assert!(!writing.account_set_policy("{}", 1).await.unwrap());
+        let names = BTreeMap::from([("fleet".to_owned(), "id".to_owned())]);
+        assert!(!writing.account_bind_policy(&names).await.unwrap(), "a new account names none");
+        assert!(writing.account_set_policy("{\"rules\":[]}", &names, 1).await.unwrap());
+        assert!(!writing.account_set_policy("{}", &names, 1).await.unwrap());
+        let account_id = writing.account_id().to_owned();
+        let stored = writing.account(&account_id).await.unwrap().unwrap();
+        assert_eq!(stored.policy_repositories, Some(names));
         writing.commit().await.unwrap();
         let account = world.store.read().await.unwrap().account("acme").await.unwrap().unwrap();
         assert_eq!((account.policy.as_str(), account.policy_version), ("{\"rules\":[]}", 2));

@@ -9,6 +9,7 @@ mod concurrency;
 mod credential_bindings;
 mod deliveries;
 mod desired;
+mod direct;
 mod drift;
 mod errors;
 mod events;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use windlass_core::diff::{Cause, Change};
+use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::proposal::{Fates, Status};
 use windlass_store::{Approval, Edit, Moved, Placed, Proposal, StoreError};
 
@@ -107,20 +108,27 @@ fn an_edit_counts_only_in_the_version_it_was_made_of() {
         let id = world.proposals(&run, &["edge"]).await.remove(0).id;
         let spec = Arc::new(node("us"));
         let edit = Edit { digest: spec.digest(), spec, by: "bob".to_owned() };
+        let people: Vec<Contributor> =
+            ["bob", "cy"].iter().filter_map(|who| Contributor::new(ContributorRole::Editor, who)).collect();
         let mut writing = world.store.write().await.unwrap();
-        assert!(writing.proposal_edit(&id, 1, Some(&edit)).await.unwrap());
-        assert!(!writing.proposal_edit(&id, 1, None).await.unwrap());
+        assert!(writing.proposal_edit(&id, 1, Some(&edit), &people).await.unwrap());
+        assert!(!writing.proposal_edit(&id, 1, None, &people).await.unwrap());
         let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
         assert_eq!(found.effective_digest(), Some(edit.digest));
         assert_eq!(found.effective().unwrap().digest(), edit.digest);
         assert_eq!((found.edit.unwrap().by.as_str(), found.version), ("bob", 2));
-        assert!(writing.proposal_edit(&id, 2, None).await.unwrap());
+        assert!(writing.proposal_edit(&id, 2, None, &people).await.unwrap());
         let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
         assert!(found.edit.is_none());
+        let ada = Contributor::new(ContributorRole::Author, "ada@example.com").unwrap();
+        assert_eq!(found.contributors, [people.as_slice(), &[ada]].concat(), "every editor is remembered");
         assert_eq!(found.effective_digest(), Some(node("eu").digest()));
         let approved = moved(Status::PendingApproval, Status::Approved);
         assert!(writing.proposal_move(&id, &approved).await.unwrap());
-        assert!(!writing.proposal_edit(&id, 4, Some(&edit)).await.unwrap(), "it is not pending any more");
+        assert!(
+            !writing.proposal_edit(&id, 4, Some(&edit), &people).await.unwrap(),
+            "it is not pending any more"
+        );
     });
 }
 

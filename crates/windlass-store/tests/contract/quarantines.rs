@@ -31,7 +31,10 @@ fn beginnings_are_counted_until_they_are_taken_back() {
             assert_eq!(writing.pull_request_deaths(&wish).await.unwrap(), deaths + 1);
         }
         // Neither other commits nor closing it make a pull request look innocent.
-        writing.pull_request_want(&PullRequestWish { commit_sha: "two".to_owned(), ..wish.clone() }, at(2)).await.unwrap();
+        writing
+            .pull_request_want(&PullRequestWish { commit_sha: "two".to_owned(), ..wish.clone() }, at(2))
+            .await
+            .unwrap();
         writing.pull_request_forget(&fleet, 7).await.unwrap();
         assert_eq!(writing.pull_request_deaths(&wish).await.unwrap(), 2);
         writing.run_survived(&run.id, 1).await.unwrap();

@@ -8,6 +8,7 @@ use serde_json::json;
 use sqlx::{AssertSqlSafe, Row as _};
 use tempfile::TempDir;
 use windlass_core::diff::{Cause, Change};
+use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::proposal::Status;
 use windlass_core::quarantine::Quarantines;
 use windlass_core::redacted::Redacted;
@@ -255,6 +256,10 @@ pub(crate) fn proposal(run: &Run, position: usize, name: &str) -> Proposal {
         edit: None,
         commit_sha: "c0ffee".to_owned(),
         author: Some("ada@example.com".to_owned()),
+        contributors: Contributor::new(ContributorRole::Author, "ada@example.com").into_iter().collect(),
+        owner_id: None,
+        direct_reason: None,
+        previous_file: Some("old.yaml".to_owned()),
         declared_at: Some(("fleet.yaml".to_owned(), 7)),
         status: Status::PendingApproval,
         blocked_by: vec!["template edge does not exist yet".to_owned()],

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types as api;
 use windlass_api::types::{
-    AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ErrorBody, ErrorDetail, EventInfo, FieldChange,
-    ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, QuarantineInfo, QuarantinedWork,
-    RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
+    AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ContributorInfo, ErrorBody, ErrorDetail, EventInfo,
+    FieldChange, ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, QuarantineInfo,
+    QuarantinedWork, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
 };
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
@@ -115,6 +115,8 @@ pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
         desired_digest: some(t),
         commit_sha: text(t),
         author: some(t),
+        contributors: vec![ContributorInfo { role: text(t), person: text(t) }],
+        direct_reason: some(t),
         file: some(t),
         line: Some(3),
         status: text(status),

@@ -56,6 +56,10 @@ pub(crate) struct SetOptions {
     /// Make it if it is not there.
     #[arg(long)]
     pub(crate) create: bool,
+
+    /// Why; on the record, and shown to whoever has to approve it.
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -69,6 +73,10 @@ pub(crate) struct DeleteOptions {
     /// Do not ask.
     #[arg(long, short)]
     pub(crate) yes: bool,
+
+    /// Why; on the record, and shown to whoever has to approve it.
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use windlass_api::client::{Client, ClientError};
-use windlass_api::endpoint::Operation;
+use windlass_api::endpoint::{Operation, TOOLS_HEADER};
 use windlass_api::types::{ErrorBody, Me};
 use windlass_mcp::{By, Call, Caller, Refusal, Who};
 
@@ -32,7 +32,7 @@ struct Outside {
 impl Outside {
     async fn send(&self, call: &Call) -> Result<Value, ClientError> {
         let parts: Vec<&str> = call.parts.iter().map(String::as_str).collect();
-        let mut asked = self.client.call(call.operation, &parts);
+        let mut asked = self.client.call(call.operation, &parts).header(TOOLS_HEADER, "yes");
         for (name, value) in &call.query {
             asked = asked.query(name, value);
         }

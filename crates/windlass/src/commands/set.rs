@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use windlass_api::endpoint::{Operation, Verb};
 use windlass_api::noun::Noun;
-use windlass_api::types::ResourceInfo;
+use windlass_api::types::{ResourceInfo, WaitingChange};
 
 use super::confirm::{Consent, confirm};
 use super::find;
@@ -56,15 +56,30 @@ pub(super) fn set(options: &SetOptions, remote: &Remote) -> Result<Exit, Command
             return Err(find::unknown(what, &options.name, "add --create to make it"));
         }
     };
-    let answer = remote.ask(call)?;
+    let answer = remote.ask(call.query_if("reason", options.reason.as_ref()))?;
     tell(&answer, noun, done, remote)
 }
 
 fn tell(answer: &Value, noun: Noun, done: &str, remote: &Remote) -> Result<Exit, CommandError> {
+    if answer.get("proposal").is_some() {
+        return tell_waiting(answer, remote);
+    }
     let changed: ResourceInfo = find::unwrapped(answer, noun.singular(), remote)?;
     remote.show::<Value>(answer, |_, terminal| {
         view::resource::one(&changed, terminal)?;
         view::note(&format!("{done} by hand; `windlass drift` shows how it differs from git"))
+    })?;
+    Ok(Exit::Fine)
+}
+
+/// Tells of a change that waits as a proposal.
+fn tell_waiting(answer: &Value, remote: &Remote) -> Result<Exit, CommandError> {
+    remote.show::<WaitingChange>(answer, |waiting, _| {
+        view::line(&view::clean(&waiting.message))?;
+        view::note(&format!(
+            "`windlass proposal show {}` tells what it waits for",
+            view::clean(&waiting.proposal.id)
+        ))
     })?;
     Ok(Exit::Fine)
 }
@@ -135,7 +150,13 @@ pub(super) fn delete(options: &DeleteOptions, remote: &Remote) -> Result<Exit, C
         return Ok(Exit::Problems);
     }
     let call = remote.call(Operation::Resource(noun, Verb::Delete), &[&options.name]);
-    remote.text(call.header("if-match", &current.generation.to_string()))?;
+    let call = call.query_if("reason", options.reason.as_ref());
+    let answer = remote.text(call.header("if-match", &current.generation.to_string()))?;
+    if let Ok(waiting) = serde_json::from_str::<Value>(&answer)
+        && waiting.get("proposal").is_some()
+    {
+        return tell_waiting(&waiting, remote);
+    }
     remote.say(&format!("ended {} {}", current.kind, current.name))?;
     Ok(Exit::Fine)
 }

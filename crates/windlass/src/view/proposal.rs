@@ -89,14 +89,17 @@ pub(crate) fn one(proposal: &ProposalInfo, terminal: &Terminal) -> io::Result<()
         (Some(file), None) => format!(" in {file}"),
         _ => String::new(),
     };
+    let is_direct = proposal.repository_id.is_empty();
     let author = proposal.author.as_deref().map(|author| format!(" by {author}")).unwrap_or_default();
     facts(
         &mut out,
         &[
             ("id", proposal.id.clone()),
             ("why", proposal.explanation.clone()),
-            ("commit", format!("{}{author}{at}", short_commit(&proposal.commit_sha))),
-            ("repository", proposal.repository_name.clone()),
+            ("commit", commit_line(proposal, &author, &at)),
+            ("people", people_line(proposal)),
+            (if is_direct { "source" } else { "repository" }, proposal.repository_name.clone()),
+            ("reason", proposal.direct_reason.clone().unwrap_or_default()),
             ("run", proposal.run_id.clone()),
             ("opened", relative(&proposal.opened_at)),
             (
@@ -111,6 +114,23 @@ pub(crate) fn one(proposal: &ProposalInfo, terminal: &Terminal) -> io::Result<()
     write_change(&mut out, proposal, terminal)?;
     write_waits(&mut out, proposal)?;
     write_decision(&mut out, proposal)
+}
+
+/// The commit with its author and place; nothing for a direct change.
+fn commit_line(proposal: &ProposalInfo, author: &str, at: &str) -> String {
+    match proposal.commit_sha.is_empty() {
+        true => String::new(),
+        false => format!("{}{author}{at}", short_commit(&proposal.commit_sha)),
+    }
+}
+
+/// Everyone else who had a hand in it.
+fn people_line(proposal: &ProposalInfo) -> String {
+    let others = proposal.contributors.iter().filter(|contributor| contributor.role != "author");
+    let told: Vec<String> = others
+        .map(|contributor| format!("{} ({})", contributor.person, contributor.role.replace('_', "-")))
+        .collect();
+    told.join(", ")
 }
 
 fn write_title(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {

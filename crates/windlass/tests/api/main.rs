@@ -9,6 +9,8 @@ mod errors;
 mod events;
 mod export_secrets;
 mod forge;
+mod gate;
+mod gate_people;
 mod harness;
 mod invitations;
 mod isolation;

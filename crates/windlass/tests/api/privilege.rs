@@ -52,7 +52,10 @@ async fn who_may_not_approve_lets_no_repository_apply_by_itself_nor_read_from_el
     let applying = change(json!({"auto_apply": true}));
     let refused = installation.tell(&operator.token, "PATCH", &here, &applying).await;
     assert_eq!(refused.status, 403, "{refused:?}");
-    assert!(refused.text.contains("auto_apply approves ahead"), "{refused:?}");
+    assert!(
+        refused.text.contains("`auto_apply` approves changes before anybody has seen them"),
+        "{refused:?}"
+    );
     installation.tell(&admin.token, "PATCH", &here, &applying).await.expect(200);
     // What was let is only what was looked at.
     for fields in

@@ -98,11 +98,9 @@ fn the_kill_switch_holds_what_is_approved_until_someone_resumes() {
 #[test]
 fn an_approved_change_that_someone_makes_by_hand_is_applied_manually() {
     let moved = Moved::new(&[]);
-    moved.halt();
-    moved.api().approve(&moved.update.id).unwrap();
     moved.api().patch(Noun::Node, NODE, &json!({"region": "eu-2"})).unwrap();
-    moved.api().sync(&moved.repository).unwrap();
-    assert_eq!(moved.api().proposal(&moved.update.id).unwrap().status, "applied_manually");
+    moved.api().approve(&moved.update.id).unwrap();
+    moved.api().wait_for_status(&moved.update.id, "applied_manually");
     let opened_by = moved.api().proposal(&moved.update.id).unwrap().run_id;
     assert_eq!(moved.api().run(&opened_by).unwrap().status, "applied_manually");
     moved.server.stop();
@@ -111,10 +109,8 @@ fn an_approved_change_that_someone_makes_by_hand_is_applied_manually() {
 #[test]
 fn what_was_approved_is_not_forced_on_a_live_state_that_moved() {
     let moved = Moved::new(&[]);
-    moved.halt();
-    moved.api().approve(&moved.update.id).unwrap();
     moved.api().patch(Noun::Node, NODE, &json!({"region": "eu-9"})).unwrap();
-    moved.resume();
+    moved.api().approve(&moved.update.id).unwrap();
     let superseded = moved.api().wait_for_status(&moved.update.id, "superseded");
     assert!(superseded.reason.unwrap().contains("moved"));
     assert_eq!(moved.region(), "eu-9");

@@ -1,11 +1,13 @@
 //! Who decides, and whose approvals count.
 
+use std::sync::LazyLock;
+
 use super::{at, policy};
 use crate::diff::Action;
 use crate::digest::Digest;
 use crate::gate::{
-    Approval, AutoApply, Consent, GrantedBy, Halt, Hold, Judgement, Notify, Policy, Subject, binding, judge,
-    why_not,
+    Approval, AutoApply, Consent, ContentOrigin, Contributor, ContributorRole, GrantedBy, Halt, Hold,
+    Judgement, Notify, Policy, RepositoryIdentity, Subject, binding, judge, why_not,
 };
 use crate::resource::{Kind, ResourceKey, Spec};
 use crate::shape::Decoder;
@@ -29,17 +31,27 @@ fn digest() -> Digest {
     Digest::of(b"what was reviewed")
 }
 
+fn contributors(people: &[(ContributorRole, &str)]) -> Vec<Contributor> {
+    people.iter().filter_map(|(role, person)| Contributor::new(*role, person)).collect()
+}
+
+fn ann() -> &'static [Contributor] {
+    static ANN_WROTE: LazyLock<Vec<Contributor>> =
+        LazyLock::new(|| contributors(&[(ContributorRole::Author, ANN)]));
+    &ANN_WROTE
+}
+
 /// A change of a node of Ann's.
 fn subject(change: Action, key: &ResourceKey) -> Subject<'_> {
     Subject {
         change,
         key,
-        repository: "fleet-eu",
+        repository: Some(RepositoryIdentity { id: "id-of-fleet-eu", name: "fleet-eu" }),
+        content: ContentOrigin::Commit,
         paths: &["environments/prod/nodes.yaml"],
         before: None,
         after: None,
-        author: Some(ANN),
-        editor: None,
+        contributors: ann(),
         auto_apply: AutoApply::Off,
         digest: digest(),
     }
@@ -197,17 +209,82 @@ fn a_person_counts_once_however_the_address_is_spelled() {
 }
 
 #[test]
-fn neither_author_nor_editor_approves_where_the_rule_says_so() {
+fn nobody_who_had_a_hand_in_it_approves_where_the_rule_says_so() {
     let strict = policy("rules: [{name: strict, action: require_approval, not_author: true}]");
     let key = node("edge-01");
-    let subject = Subject { editor: Some("Cy@example.com"), ..subject(Action::Update, &key) };
-    for person in ["ANN@example.com", "cy@EXAMPLE.com "] {
-        assert_eq!(needs(&at_noon(&strict, &subject, &[approval(person)])), Some((0, 1)), "{person}");
-        assert!(why_not(&strict, &subject, &[], person).unwrap().contains("by the rule `strict`"));
-        assert_eq!(people(&at_noon(&Policy::default(), &subject, &[approval(person)])), [person]);
+    for role in ContributorRole::ALL {
+        let both =
+            contributors(&[(ContributorRole::Author, "someone@example.com"), (*role, "Cy@example.com")]);
+        let subject = Subject { contributors: &both, ..subject(Action::Update, &key) };
+        let cy = "cy@EXAMPLE.com ";
+        assert_eq!(needs(&at_noon(&strict, &subject, &[approval(cy)])), Some((0, 1)), "{role:?}");
+        let why = why_not(&strict, &subject, &[], cy).unwrap();
+        assert_eq!(why, format!("you are {}, who cannot approve this by the rule `strict`", role.phrase()));
+        assert_eq!(people_of(&Policy::default(), &subject, cy), [cy]);
+        assert_eq!(why_not(&strict, &subject, &[], BOB), None);
+        assert_eq!(people(&at_noon(&strict, &subject, &[approval(cy), approval(BOB)])), [BOB]);
     }
-    assert_eq!(why_not(&strict, &subject, &[], BOB), None);
-    assert_eq!(people(&at_noon(&strict, &subject, &[approval(ANN), approval(BOB)])), [BOB]);
+}
+
+fn people_of(policy: &Policy, subject: &Subject<'_>, approver: &str) -> Vec<String> {
+    people(&at_noon(policy, subject, &[approval(approver)])).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_someone_typed_is_approved_by_people_alone() {
+    let key = node("edge-01");
+    let (edge, lab) = (labelled("edge"), labelled("lab"));
+    for action in ["auto_approve", "notify_and_proceed"] {
+        let permissive =
+            policy(&format!("rules: [{{name: it, match: {{labels: {{tier: lab}}}}, action: {action}}}]"));
+        let git = Subject { after: Some(&lab), ..subject(Action::Create, &key) };
+        assert!(at_noon(&permissive, &git, &[]).may_apply());
+        for content in [
+            ContentOrigin::Edited { declared: Some(&edge) },
+            ContentOrigin::Edited { declared: Some(&lab) },
+            ContentOrigin::Direct,
+        ] {
+            for auto_apply in [AutoApply::On, AutoApply::Off] {
+                let typed = Subject { content, auto_apply, ..git };
+                let judgement = at_noon(&permissive, &typed, &[]);
+                assert_eq!(needs(&judgement), Some((0, 1)), "{content:?}");
+                let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
+                assert!(reasons[0].contains("only people approve"), "{reasons:?}");
+                assert!(at_noon(&permissive, &typed, &[approval(BOB)]).may_apply());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_edit_never_escapes_what_the_commit_has_to_pass() {
+    let key = node("edge-01");
+    let (prod, lab) = (labelled("prod"), labelled("lab"));
+    let edited = |declared, after| Subject {
+        content: ContentOrigin::Edited { declared: Some(declared) },
+        after: Some(after),
+        ..subject(Action::Create, &key)
+    };
+    let two = policy(
+        "rules: [{name: two, match: {labels: {tier: prod}}, action: require_approval, approvals: 2, not_author: true}]",
+    );
+    for subject in [edited(&prod, &lab), edited(&lab, &prod)] {
+        let judgement = at_noon(&two, &subject, &[approval(BOB)]);
+        assert_eq!((judgement.rule.as_deref(), needs(&judgement)), (Some("two"), Some((1, 2))));
+        assert!(why_not(&two, &subject, &[], ANN).unwrap().contains("by the rule `two`"));
+    }
+    let frozen = policy(
+        "rules: [{name: frozen, match: {labels: {tier: prod}}, action: block}, {name: all, action: auto_approve}]",
+    );
+    for subject in [edited(&prod, &lab), edited(&lab, &prod)] {
+        assert!(matches!(at_noon(&frozen, &subject, &[approval(BOB)]).consent, Consent::Refused { .. }));
+    }
+    let office = policy(
+        "rules: [{name: office, match: {labels: {tier: prod}}, action: require_approval, windows: [{days: [sun]}]}]",
+    );
+    for subject in [edited(&prod, &lab), edited(&lab, &prod)] {
+        assert_eq!(at_noon(&office, &subject, &[approval(BOB)]).hold.len(), 1);
+    }
 }
 
 #[test]

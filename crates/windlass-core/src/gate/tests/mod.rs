@@ -2,6 +2,7 @@
 
 mod documents;
 mod judgements;
+mod repositories;
 mod windows;
 
 use super::*;

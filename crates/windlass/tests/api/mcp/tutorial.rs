@@ -151,22 +151,17 @@ async fn approved_proposals_serve_as_a_checklist_to_be_done_by_hand() {
     let work = fleet(sections);
     let repository = installation.register(&admin, "fleet", &work).await;
     let run = installation.sync(&admin, &repository).await;
-    // Nothing is applied by itself meanwhile.
-    installation
-        .tell(&admin.token, "POST", "/api/v1/system/halt", &json!({"reason": "by hand"}))
-        .await
-        .expect(200);
     let run = run["id"].as_str().unwrap();
     let shown = tools.call("system_gitops_get_sync_run", json!({"sync_run_id": run})).await;
     for proposal in shown["proposals"].as_array().unwrap() {
-        tools.call("system_gitops_approve_proposal", json!({"proposal_id": proposal["id"]})).await;
         // As it is: `{ ...proposal.payload }`.
         let tool = format!("system_{}", proposal["action"].as_str().unwrap());
         let made = tools.call(&tool, proposal["payload"].clone()).await;
         let noun = if tool.ends_with("node") { "node" } else { "node_template" };
         assert_eq!(made[noun]["name"], proposal["name"], "{made}");
+        // Ticked off only then: what is approved first may be applied before anyone gets to it.
+        tools.call("system_gitops_approve_proposal", json!({"proposal_id": proposal["id"]})).await;
     }
-    installation.ask(&admin.token, "POST", "/api/v1/system/resume").await.expect(200);
     let run = run_that_is(&tools, run, "applied_manually").await;
     assert_eq!(run["failed_actions"], json!([]));
 }

@@ -1,0 +1,122 @@
+//! Rules mean repositories, not names, and what they trust of one is changed by approvers alone.
+
+use std::collections::BTreeMap;
+
+use super::policy;
+use crate::gate::{Policy, RepositoryChange, RepositoryIdentity, RepositorySettings, why_an_approver};
+
+fn settings<'a>(id: &'a str, name: &'a str) -> RepositorySettings<'a> {
+    RepositorySettings {
+        identity: RepositoryIdentity { id, name },
+        url: "https://git.example.com/fleet",
+        branch: "main",
+        path_prefix: "",
+        signers: Some("key"),
+        credential: None,
+        ca: None,
+        host_keys: None,
+        is_enabled: true,
+        auto_apply: false,
+    }
+}
+
+fn bound(text: &str) -> Policy {
+    policy(text).bind_repositories(&BTreeMap::from([("fleet".to_owned(), "1".to_owned())]))
+}
+
+fn takes_approver(policy: &Policy, before: &RepositorySettings<'_>, after: &RepositorySettings<'_>) -> bool {
+    why_an_approver(policy, RepositoryChange::Change { before, after }).is_some()
+}
+
+/// Every way in which the settings of a repository that is trusted can change.
+fn changes<'a>(before: &RepositorySettings<'a>) -> Vec<RepositorySettings<'a>> {
+    let renamed = RepositoryIdentity { name: "other", ..before.identity };
+    vec![
+        RepositorySettings { identity: renamed, ..*before },
+        RepositorySettings { url: "https://elsewhere.example.com/fleet", ..*before },
+        RepositorySettings { branch: "other", ..*before },
+        RepositorySettings { path_prefix: "other", ..*before },
+        RepositorySettings { signers: None, ..*before },
+        RepositorySettings { credential: Some("git/other"), ..*before },
+        RepositorySettings { ca: Some("pem"), ..*before },
+        RepositorySettings { host_keys: Some("keys"), ..*before },
+    ]
+}
+
+#[test]
+fn what_a_rule_trusts_of_a_repository_is_changed_by_approvers_alone() {
+    let trusted = settings("1", "fleet");
+    for text in [
+        "rules: [{name: it, match: {repositories: [fleet]}, action: auto_approve}]",
+        "rules: [{name: it, match: {repositories: ['fl*'], kinds: [node]}, action: notify_and_proceed}]",
+        "rules: [{name: it, match: {labels: {tier: lab}}, action: auto_approve}]",
+        "rules: [{name: some, match: {kinds: [node]}, action: block}, {name: it, action: auto_approve}]",
+    ] {
+        let policy = bound(text);
+        for changed in changes(&trusted) {
+            assert!(takes_approver(&policy, &trusted, &changed), "{text}: {changed:?}");
+            assert!(takes_approver(&policy, &changed, &trusted), "{text}: {changed:?}");
+        }
+        let disabled = RepositorySettings { is_enabled: false, ..trusted };
+        assert!(takes_approver(&policy, &disabled, &trusted));
+        assert!(!takes_approver(&policy, &trusted, &disabled));
+        assert!(!takes_approver(&policy, &trusted, &trusted));
+        assert!(why_an_approver(&policy, RepositoryChange::Remove(&trusted)).is_some());
+    }
+}
+
+#[test]
+fn a_repository_that_nothing_lets_through_is_changed_by_writers() {
+    let plain = settings("1", "fleet");
+    for text in [
+        "{}",
+        "rules: [{name: it, action: require_approval, approvals: 2}]",
+        "rules: [{name: it, match: {repositories: [fleet]}, action: block}]",
+        "rules: [{name: all, action: require_approval}, {name: never, action: auto_approve}]",
+        "rules: [{name: other, match: {repositories: ['x-*']}, action: auto_approve}]",
+    ] {
+        let policy = bound(text);
+        for changed in changes(&plain) {
+            assert!(!takes_approver(&policy, &plain, &changed), "{text}: {changed:?}");
+        }
+        for change in [RepositoryChange::Register(&plain), RepositoryChange::Remove(&plain)] {
+            assert_eq!(why_an_approver(&policy, change), None, "{text}");
+        }
+    }
+}
+
+#[test]
+fn auto_apply_is_turned_on_and_what_it_trusts_is_changed_by_approvers_alone() {
+    let plain = settings("1", "fleet");
+    let applying = RepositorySettings { auto_apply: true, ..plain };
+    let policy = Policy::default();
+    assert!(takes_approver(&policy, &plain, &applying));
+    assert!(!takes_approver(&policy, &applying, &plain));
+    assert!(why_an_approver(&policy, RepositoryChange::Register(&applying)).is_some());
+    for changed in changes(&applying) {
+        assert!(takes_approver(&policy, &applying, &changed), "{changed:?}");
+    }
+}
+
+#[test]
+fn a_name_is_no_way_into_a_rule_nor_out_of_one() {
+    let by_name = bound("rules: [{name: it, match: {repositories: [fleet]}, action: auto_approve}]");
+    let namesake = settings("2", "fleet");
+    assert_eq!(why_an_approver(&by_name, RepositoryChange::Register(&namesake)), None);
+    assert!(by_name.permissive_rule(&namesake.identity).is_none());
+    assert!(by_name.permissive_rule(&settings("1", "renamed").identity).is_some());
+    let by_glob = bound(
+        "rules: [{name: strict, match: {repositories: ['prod-*']}, action: require_approval, approvals: 2}]",
+    );
+    let (inside, outside) = (settings("3", "prod-eu"), settings("3", "eu"));
+    assert!(takes_approver(&by_glob, &inside, &outside) && takes_approver(&by_glob, &outside, &inside));
+    assert!(!takes_approver(&by_glob, &inside, &settings("3", "prod-us")));
+}
+
+#[test]
+fn a_policy_shows_repositories_under_the_names_they_have_now() {
+    let policy = bound("rules: [{name: it, match: {repositories: [fleet, 'eu-*']}, action: block}]");
+    assert_eq!(policy.repository_names().into_iter().collect::<Vec<_>>(), ["fleet"]);
+    let shown = policy.with_current_names(&BTreeMap::from([("1".to_owned(), "renamed".to_owned())]));
+    assert!(shown.to_json().to_string().contains(r#"["renamed","eu-*"]"#), "{}", shown.to_json());
+}

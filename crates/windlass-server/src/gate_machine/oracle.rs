@@ -1,0 +1,230 @@
+//! What may happen, said once more and simply: which changes of accepted resources approvers let happen.
+//!
+//! It knows only what the test itself did (what was pushed where, what approvers approved, trusted and wrote into the
+//! policy) and never asks the gate.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_core::diff::Action;
+use windlass_core::digest::Digest;
+use windlass_core::resource::{Kind, ResourceKey};
+
+/// What happens to changes that a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RuleAction {
+    Approve,
+    Ask { need: usize, not_author: bool },
+    Block,
+}
+
+/// Which repositories a rule is about.
+#[derive(Clone, Debug)]
+pub(super) enum Which {
+    All,
+    /// The one with this id.
+    One(String),
+    /// Those whose names begin so.
+    Begin(&'static str),
+}
+
+/// A rule of the policy, as the test wrote it.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub(super) action: RuleAction,
+    pub(super) which: Which,
+    pub(super) change: Option<Action>,
+    pub(super) tier: Option<&'static str>,
+}
+
+/// Where a repository reads, whose signatures it demands and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) signers: Option<String>,
+    pub(super) auto_apply: bool,
+}
+
+/// Something that was pushed.
+#[derive(Clone, Debug)]
+pub(super) struct Pushed {
+    pub(super) source: String,
+    pub(super) is_signed: bool,
+    pub(super) clusters: BTreeMap<String, Digest>,
+}
+
+/// Someone who may approve said yes to this.
+#[derive(Clone, Debug)]
+pub(super) struct Yes {
+    pub(super) approver: String,
+    pub(super) change: Seen,
+    /// What the commit declared, if the proposal was edited.
+    pub(super) declared: Option<Digest>,
+    /// The repository whose rules are about it.
+    pub(super) repository: Option<String>,
+    /// Who edited or wrote it.
+    pub(super) hands: BTreeSet<String>,
+}
+
+/// A change of an accepted resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) key: ResourceKey,
+    pub(super) before: Option<Digest>,
+    pub(super) after: Option<Digest>,
+}
+
+impl Seen {
+    fn action(&self) -> Action {
+        match (self.before, self.after) {
+            (None, _) => Action::Create,
+            (_, None) => Action::Destroy,
+            _ => Action::Update,
+        }
+    }
+}
+
+/// A direct change that someone who may approve just made.
+#[derive(Clone, Debug)]
+pub(super) struct Direct {
+    pub(super) key: ResourceKey,
+    pub(super) owner: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Oracle {
+    pub(super) rules: Vec<Rule>,
+    pub(super) is_halted: bool,
+    /// What approvers trust of each repository: its settings when one of them last set them or saved a policy.
+    pub(super) trusted: BTreeMap<String, Settings>,
+    pub(super) pushed: Vec<Pushed>,
+    pub(super) yes: Vec<Yes>,
+    /// The tier of every content that the test makes.
+    pub(super) tiers: BTreeMap<Digest, &'static str>,
+}
+
+impl Oracle {
+    /// Why a change was allowed; nothing if nobody allowed it.
+    pub(super) fn why_allowed(
+        &self,
+        change: &Seen,
+        now: &BTreeMap<String, Settings>,
+        direct: Option<&Direct>,
+    ) -> Option<&'static str> {
+        if self.is_halted {
+            return None;
+        }
+        if direct.is_some_and(|direct| direct.key == change.key && self.allows_direct(change, direct, now)) {
+            return Some("an approver made it directly");
+        }
+        if self.yes.iter().any(|yes| yes.change == *change && self.has_enough(yes, now)) {
+            return Some("approvers approved it");
+        }
+        let by_repository =
+            self.trusted.iter().any(|(id, trusted)| self.lets_through(change, id, trusted, now));
+        by_repository.then_some("a rule or auto_apply approved what a trusted repository declares")
+    }
+
+    fn allows_direct(&self, change: &Seen, direct: &Direct, now: &BTreeMap<String, Settings>) -> bool {
+        let rule = self.first_rule(change, direct.owner.as_deref(), now);
+        !matches!(rule, Some(RuleAction::Block))
+            && !matches!(rule, Some(RuleAction::Ask { need, not_author }) if need > 1 || not_author)
+    }
+
+    fn has_enough(&self, one: &Yes, now: &BTreeMap<String, Settings>) -> bool {
+        let repository = one.repository.as_deref();
+        let mut actions = vec![self.first_rule(&one.change, repository, now)];
+        if one.declared.is_some() {
+            let declared = Seen { after: one.declared, ..one.change.clone() };
+            actions.push(self.first_rule(&declared, repository, now));
+        }
+        if actions.contains(&Some(RuleAction::Block)) {
+            return false;
+        }
+        let asked = |action: &Option<RuleAction>| match action {
+            Some(RuleAction::Ask { need, not_author }) => (*need, *not_author),
+            _ => (1, false),
+        };
+        let need = actions.iter().map(|action| asked(action).0).max().unwrap_or(1);
+        let not_author = actions.iter().any(|action| asked(action).1);
+        let approvers: BTreeSet<&str> = self
+            .yes
+            .iter()
+            .filter(|yes| yes.change == one.change && yes.repository == one.repository)
+            .filter(|yes| !not_author || !one.hands.contains(&yes.approver))
+            .map(|yes| yes.approver.as_str())
+            .collect();
+        approvers.len() >= need
+    }
+
+    fn lets_through(
+        &self,
+        change: &Seen,
+        id: &str,
+        trusted: &Settings,
+        now: &BTreeMap<String, Settings>,
+    ) -> bool {
+        let Some(current) = now.get(id) else { return false };
+        let is_trusted = (&current.name, &current.source, &current.signers)
+            == (&trusted.name, &trusted.source, &trusted.signers);
+        let declared = self.pushed.iter().any(|pushed| {
+            pushed.source == trusted.source
+                && (trusted.signers.is_none() || pushed.is_signed)
+                && pushed.clusters.get(&change.key.name).copied() == change.after
+        });
+        if !is_trusted || !declared || change.key.kind != Kind::Cluster {
+            return false;
+        }
+        let (action, rule) = (change.action(), self.rule_at(change, Some(id), now));
+        let auto = trusted.auto_apply && current.auto_apply && action != Action::Destroy;
+        match rule.map(|rule| rule.action) {
+            Some(RuleAction::Block) => false,
+            _ if auto => true,
+            Some(RuleAction::Approve) => {
+                action != Action::Destroy || rule.is_some_and(|rule| rule.change == Some(Action::Destroy))
+            }
+            _ => false,
+        }
+    }
+
+    fn first_rule(
+        &self,
+        change: &Seen,
+        repository: Option<&str>,
+        now: &BTreeMap<String, Settings>,
+    ) -> Option<RuleAction> {
+        self.rule_at(change, repository, now).map(|rule| rule.action)
+    }
+
+    fn rule_at(
+        &self,
+        change: &Seen,
+        repository: Option<&str>,
+        now: &BTreeMap<String, Settings>,
+    ) -> Option<&Rule> {
+        self.rules.iter().find(|rule| {
+            let about = match &rule.which {
+                Which::All => true,
+                Which::One(id) => repository == Some(id),
+                Which::Begin(begin) => {
+                    repository.and_then(|id| now.get(id)).is_some_and(|it| it.name.starts_with(begin))
+                }
+            };
+            about && rule.change.is_none_or(|it| it == change.action()) && self.has_tier(rule, change)
+        })
+    }
+
+    /// Rules that restrain are met by either state of a change, those that approve only by both.
+    fn has_tier(&self, rule: &Rule, change: &Seen) -> bool {
+        let Some(tier) = rule.tier else { return true };
+        let states: Vec<bool> = [change.before, change.after]
+            .into_iter()
+            .flatten()
+            .map(|digest| self.tiers.get(&digest) == Some(&tier))
+            .collect();
+        match rule.action {
+            RuleAction::Approve => !states.is_empty() && states.iter().all(|has| *has),
+            _ => states.contains(&true),
+        }
+    }
+}

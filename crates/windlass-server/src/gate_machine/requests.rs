@@ -1,0 +1,243 @@
+//! A request for every operation that changes something, made up anew each time.
+//!
+//! Made from the endpoint table: an operation that is added there does not compile here before someone says how it is
+//! tried, or why it need not be.
+
+use serde_json::{Value, json};
+use windlass_api::endpoint::{Access, Endpoint, Method, Operation, Verb, endpoints};
+use windlass_api::noun::Noun;
+
+use super::chance::Chance;
+
+pub(super) const NAMES: [&str; 4] = ["fleet", "other", "prod-eu", "lab-eu"];
+pub(super) const URLS: [&str; 3] =
+    ["https://git.example.com/fleet", "https://git.example.com/other", "https://evil.example.com/fleet"];
+pub(super) const BRANCHES: [&str; 2] = ["main", "side"];
+pub(super) const CLUSTERS: [&str; 3] = ["c1", "c2", "c3"];
+pub(super) const TIERS: [&str; 3] = ["lab", "prod", "none"];
+pub(super) const NOTES: [&str; 2] = ["one", "two"];
+/// A key that was made for this test and signs nothing.
+pub(super) const SIGNERS: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIVKU55D4iSnyUF/cXRLxUkoc1Bik5cmnSv5Z1xYZNCc signer@example.com";
+
+/// A request.
+pub(super) type Asked = (&'static str, String, Value);
+
+/// What there is to ask about.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    pub(super) repositories: Vec<String>,
+    pub(super) proposals: Vec<String>,
+    pub(super) runs: Vec<String>,
+}
+
+/// How an operation is tried.
+enum Try {
+    /// By this: what fills the path's `{…}`, and the body.
+    With(Vec<String>, Value),
+    /// Not at all, because it cannot lead to a change of a resource.
+    #[expect(dead_code, reason = "the reason is for whoever reads the table")]
+    Never(&'static str),
+}
+
+/// A made-up request for a random operation that changes something.
+pub(super) fn random_request(chance: &mut Chance, known: &Known) -> Option<Asked> {
+    let tried: Vec<Endpoint> = endpoints()
+        .into_iter()
+        .filter(|endpoint| endpoint.method != Method::Get && endpoint.access != Access::Public)
+        .collect();
+    // Half of the table are resources of many nouns: ask for the interesting operations more often.
+    let endpoint = match chance.below(4) {
+        0 => chance.pick(&tried)?.clone(),
+        1 => chance.one(&[Operation::RepositoryPatch, Operation::ProposalEdit]).endpoint(),
+        2 => {
+            let verb = chance.one(&[Verb::Create, Verb::Patch, Verb::Replace, Verb::Delete]);
+            Operation::Resource(Noun::Cluster, verb).endpoint()
+        }
+        _ => {
+            let often = [
+                Operation::RepositoryPatch,
+                Operation::RepositoryCreate,
+                Operation::RepositoryRemove,
+                Operation::RepositorySync,
+                Operation::DriftRevert,
+                Operation::ProposalEdit,
+            ];
+            chance.one(&often).endpoint()
+        }
+    };
+    request(endpoint, chance, known)
+}
+
+/// A made-up request for an operation.
+pub(super) fn request(endpoint: Endpoint, chance: &mut Chance, known: &Known) -> Option<Asked> {
+    let Try::With(parts, body) = way_to_try(endpoint.operation, chance, known) else { return None };
+    let mut parts = parts.into_iter();
+    let path: Vec<String> = endpoint
+        .path
+        .split('/')
+        .map(|part| if part.starts_with('{') { parts.next().unwrap_or_default() } else { part.to_owned() })
+        .collect();
+    Some((endpoint.method.as_str(), path.join("/"), body))
+}
+
+fn way_to_try(operation: Operation, chance: &mut Chance, known: &Known) -> Try {
+    let repository = |chance: &mut Chance| chance.pick(&known.repositories).cloned().unwrap_or_default();
+    let proposal = |chance: &mut Chance| chance.pick(&known.proposals).cloned().unwrap_or_default();
+    let drift = |chance: &mut Chance| json!({"kind": "cluster", "name": chance.one(&CLUSTERS)});
+    match operation {
+        Operation::RepositoryCreate => {
+            Try::With(vec![], json!({"gitops_repository": new_repository(chance)}))
+        }
+        Operation::RepositoryPatch => {
+            Try::With(vec![repository(chance)], json!({"gitops_repository": repository_change(chance)}))
+        }
+        Operation::RepositoryRemove
+        | Operation::RepositoryForgetHostKeys
+        | Operation::RepositoryRelease
+        | Operation::RepositoryWebhookRotate => Try::With(vec![repository(chance)], json!({})),
+        Operation::RepositoryMove => Try::With(vec![repository(chance)], json!({"account": "elsewhere"})),
+        Operation::RepositorySync => {
+            let body = json!({"confirm_mass_destroy": chance.percent(50)});
+            Try::With(vec![repository(chance)], body)
+        }
+        Operation::DriftRevert | Operation::DriftUnaccept => {
+            Try::With(vec![repository(chance)], drift(chance))
+        }
+        Operation::DriftAccept => {
+            let mut body = drift(chance);
+            body["reason"] = json!("meant");
+            Try::With(vec![repository(chance)], body)
+        }
+        Operation::ProposalEdit => {
+            let payload = if chance.percent(20) { Value::Null } else { spec(chance) };
+            Try::With(vec![proposal(chance)], json!({"payload": payload}))
+        }
+        Operation::ProposalApprove | Operation::ProposalReject => {
+            Try::With(vec![proposal(chance)], json!({"reason": "because"}))
+        }
+        Operation::ProposalBatch => {
+            let decision = chance.one(&["approve", "reject"]);
+            let run = chance.pick(&known.runs).cloned().unwrap_or_default();
+            match chance.percent(50) {
+                true => Try::With(vec![], json!({"decision": decision, "approval_request_id": run})),
+                false => Try::With(vec![], json!({"decision": decision, "ids": known.proposals})),
+            }
+        }
+        Operation::PolicyReplace => {
+            let rules = json!([{"name": "all", "action": "auto_approve"}]);
+            Try::With(vec![], json!({"policy": {"rules": rules}}))
+        }
+        Operation::Halt => Try::With(vec![], json!({"reason": "stop"})),
+        Operation::Resume => Try::With(vec![], json!({})),
+        Operation::TokenCreate => {
+            let all = json!(["system.gitops.approve", "system.gitops.read"]);
+            Try::With(vec![], json!({"name": "more", "permissions": all, "expires_in_days": 1}))
+        }
+        Operation::CredentialBind => {
+            Try::With(vec![], json!({"path": "git/fleet", "host": "evil.example.com"}))
+        }
+        Operation::CredentialUnbind => Try::With(vec![], json!({})),
+        Operation::TokenRevoke => Try::With(vec!["absent".to_owned()], json!({})),
+        Operation::UserPatch | Operation::UserRemove => {
+            Try::With(vec!["absent".to_owned()], json!({"role": "admin"}))
+        }
+        Operation::InvitationRevoke | Operation::InvitationAccept | Operation::InvitationDecline => {
+            Try::With(vec!["absent".to_owned()], json!({}))
+        }
+        Operation::CheckpointCreate => Try::With(vec![], json!({})),
+        Operation::AccountCreate => Try::With(vec![], json!({"name": "mine"})),
+        Operation::ProviderTest | Operation::DeliveryRetry => Try::With(vec!["absent".to_owned()], json!({})),
+        Operation::GiteaRepositoryCreate => Try::With(vec![], json!({"name": "fleet"})),
+        Operation::Resource(noun, verb) => resource(noun, verb, chance),
+        Operation::Login | Operation::Logout | Operation::Password | Operation::UserCreate => {
+            Try::Never("they change only who is signed in, are for people alone, and cost a password's hash")
+        }
+        Operation::RepositoryProbe | Operation::RepositoryTest | Operation::PreviewCreate => {
+            Try::Never("they ask a git server, and write nothing that is compared or applied")
+        }
+        Operation::DriftAdopt => Try::Never("it pushes a branch to a git server"),
+        Operation::ProposalApply => {
+            Try::Never("it wakes the apply loop, which runs after every request, and waits for it")
+        }
+        Operation::WebhookReceive => Try::Never("it queues the run that sync_now queues"),
+        Operation::Health
+        | Operation::Ready
+        | Operation::Metrics
+        | Operation::OpenApi
+        | Operation::Me
+        | Operation::TokenList
+        | Operation::UserList
+        | Operation::AccountList
+        | Operation::Status
+        | Operation::PolicyShow
+        | Operation::RepositoryList
+        | Operation::RepositoryShow
+        | Operation::RepositoryRuns
+        | Operation::PreviewList
+        | Operation::PreviewShow
+        | Operation::RepositoryWebhook
+        | Operation::DriftReport
+        | Operation::CredentialList
+        | Operation::CredentialBindingList
+        | Operation::RunList
+        | Operation::RunShow
+        | Operation::ProposalList
+        | Operation::ProposalShow
+        | Operation::ResourceList
+        | Operation::Export
+        | Operation::EventList
+        | Operation::EventStream
+        | Operation::DeliveryList
+        | Operation::AuditList
+        | Operation::AuditKeyShow
+        | Operation::CheckpointList
+        | Operation::InvitationList
+        | Operation::ReceivedInvitationList
+        | Operation::AuditVerify => Try::Never("it only looks"),
+    }
+}
+
+fn resource(noun: Noun, verb: Verb, chance: &mut Chance) -> Try {
+    let name = chance.one(&CLUSTERS);
+    let mut spec = spec(chance);
+    match verb {
+        Verb::Create => {
+            spec["name"] = json!(name);
+            Try::With(vec![], json!({ noun.singular(): spec }))
+        }
+        Verb::Patch | Verb::Replace => Try::With(vec![name.to_owned()], json!({ noun.singular(): spec })),
+        Verb::Delete => Try::With(vec![name.to_owned()], json!({})),
+        Verb::List | Verb::Show => Try::Never("it only looks"),
+    }
+}
+
+/// The spec of a cluster.
+pub(super) fn spec(chance: &mut Chance) -> Value {
+    spec_of(chance.one(&TIERS), chance.one(&NOTES))
+}
+
+pub(super) fn spec_of(tier: &str, note: &str) -> Value {
+    json!({"labels": {"tier": tier}, "description": note})
+}
+
+pub(super) fn new_repository(chance: &mut Chance) -> Value {
+    json!({"name": chance.one(&NAMES), "repo_url": chance.one(&URLS), "branch": chance.one(&BRANCHES)})
+}
+
+/// A change of one or two settings.
+pub(super) fn repository_change(chance: &mut Chance) -> Value {
+    let mut fields = json!({});
+    for _ in 0..=chance.below(2) {
+        match chance.below(8) {
+            0 => fields["name"] = json!(chance.one(&NAMES)),
+            1 | 2 => fields["repo_url"] = json!(chance.one(&URLS)),
+            3 => fields["branch"] = json!(chance.one(&BRANCHES)),
+            4 => fields["allowed_signers"] = json!(chance.one(&["", SIGNERS])),
+            5 => fields["auto_apply"] = json!(chance.percent(50)),
+            6 => fields["enabled"] = json!(chance.percent(70)),
+            _ => fields["reconcile_interval_seconds"] = json!(600),
+        }
+    }
+    fields
+}

@@ -1,0 +1,395 @@
+//! One sequence: its account, its made-up remotes, and one step after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use windlass_api::endpoint::Operation;
+use windlass_core::diff::Action;
+use windlass_core::digest::Digest;
+use windlass_core::proposal::Status;
+use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_store::{Proposal, ProposalFilter};
+
+use super::chance::Chance;
+use super::installation::{Caller, Installation, source_of};
+use super::oracle::{Direct, Oracle, Pushed, Rule, RuleAction, Seen, Settings, Which, Yes};
+use super::requests::{self, Asked, Known, NOTES, TIERS, URLS};
+use crate::apply::apply_account;
+use crate::sync::{PretendCommit, pretend_run};
+
+/// Steps of one sequence: enough for the holes that are known, which take two to four, several times over.
+const STEPS: usize = 14;
+
+type Accepted = BTreeMap<ResourceKey, (Digest, Option<String>)>;
+
+/// What happened, over all sequences.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) steps: u64,
+    pub(super) refused: u64,
+    pub(super) by_rule: u64,
+    pub(super) by_people: u64,
+    pub(super) direct: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.steps += other.steps;
+        self.refused += other.refused;
+        self.by_rule += other.by_rule;
+        self.by_people += other.by_people;
+        self.direct += other.direct;
+    }
+}
+
+pub(super) struct Sequence<'i> {
+    installation: &'i Installation,
+    seed: u64,
+    chance: Chance,
+    name: String,
+    account: String,
+    callers: Vec<Caller>,
+    oracle: Oracle,
+    remotes: BTreeMap<String, PretendCommit>,
+    editors: BTreeMap<String, BTreeSet<String>>,
+    accepted: Accepted,
+    told: Vec<String>,
+    tally: Tally,
+}
+
+impl<'i> Sequence<'i> {
+    pub(super) async fn begin(installation: &'i Installation, seed: u64) -> Sequence<'i> {
+        let name = format!("account-{seed}");
+        let (account, callers) = installation.account(&name).await;
+        let mut oracle = Oracle::default();
+        for tier in TIERS {
+            for note in NOTES {
+                oracle.tiers.insert(digest_of(tier, note), tier);
+            }
+        }
+        Sequence {
+            installation,
+            seed,
+            chance: Chance::new(seed),
+            name,
+            account,
+            callers,
+            oracle,
+            remotes: BTreeMap::new(),
+            editors: BTreeMap::new(),
+            accepted: Accepted::new(),
+            told: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    pub(super) async fn run(mut self) -> Tally {
+        for _ in 0..2 {
+            self.push();
+            let body = json!({"gitops_repository": requests::new_repository(&mut self.chance)});
+            self.ask_as_approver(("POST", Operation::RepositoryCreate.endpoint().path, body)).await;
+        }
+        self.replace_policy().await;
+        for _ in 0..STEPS {
+            match self.chance.below(10) {
+                0 | 1 => self.push(),
+                2..=4 => self.approver_acts().await,
+                _ => self.someone_tries().await,
+            }
+            if self.chance.percent(70) {
+                self.sync_all().await;
+            }
+            if self.chance.percent(80) {
+                self.apply().await;
+            }
+            self.tally.steps += 1;
+        }
+        self.sync_all().await;
+        self.apply().await;
+        self.tally
+    }
+
+    /// Someone pushes a fleet somewhere.
+    fn push(&mut self) {
+        let chance = &mut self.chance;
+        let source = source_of(chance.one(&URLS), chance.one(&requests::BRANCHES), "");
+        let is_signed = chance.percent(50);
+        let (mut clusters, mut lines) = (BTreeMap::new(), String::new());
+        for name in requests::CLUSTERS {
+            if chance.percent(60) {
+                let (tier, note) = (chance.one(&TIERS), chance.one(&NOTES));
+                clusters.insert(name.to_owned(), digest_of(tier, note));
+                lines.push_str(&format!("  {name}: {}\n", requests::spec_of(tier, note)));
+            }
+        }
+        let section = if lines.is_empty() { String::new() } else { format!("clusters:\n{lines}") };
+        let fleet = format!("version: 1\naccount: {}\n{section}", self.name);
+        let id =
+            Digest::of(format!("{} {source} {is_signed} {fleet}", self.told.len()).as_bytes()).to_string();
+        self.told.push(format!("push to {source} (signed: {is_signed}): {section:?}"));
+        self.oracle.pushed.push(Pushed { source: source.clone(), is_signed, clusters });
+        self.remotes.insert(source, PretendCommit { id, fleet, is_signed, contributors: Vec::new() });
+    }
+
+    async fn known(&self) -> Known {
+        let mut reading = self.installation.server.store().read().await.expect("a database");
+        let repositories = reading.repositories(&self.account).await.expect("repositories");
+        let runs = reading.runs(&self.account, None, None, 5).await.expect("runs");
+        Known {
+            repositories: repositories.into_iter().map(|it| it.id).collect(),
+            proposals: self.pending().await.into_iter().map(|it| it.id).collect(),
+            runs: runs.into_iter().map(|it| it.id).collect(),
+        }
+    }
+
+    async fn pending(&self) -> Vec<Proposal> {
+        let filter = ProposalFilter { statuses: vec![Status::PendingApproval], ..ProposalFilter::default() };
+        let mut reading = self.installation.server.store().read().await.expect("a database");
+        reading.proposals(&self.account, &filter, None, 50).await.expect("proposals")
+    }
+
+    /// A caller without the permission to approve tries something.
+    async fn someone_tries(&mut self) {
+        let known = self.known().await;
+        let Some(asked) = requests::random_request(&mut self.chance, &known) else { return };
+        let without: Vec<Caller> =
+            self.callers.iter().filter(|caller| !caller.may_approve).cloned().collect();
+        let Some(caller) = self.chance.pick(&without).cloned() else { return };
+        let status = self.ask(&caller, &asked).await.0;
+        self.tally.refused += u64::from(status == 403);
+        self.check("a request", None).await;
+    }
+
+    async fn ask(&mut self, caller: &Caller, (method, path, body): &Asked) -> (u16, Value) {
+        let answer = self.installation.send(caller, (method, path, body)).await;
+        self.told.push(format!("{}: {method} {path} {body} -> {}", caller.what, answer.0));
+        let edited = path.strip_suffix("/edit").and_then(|path| path.rsplit('/').next());
+        if let (Some(id), 200) = (edited, answer.0) {
+            self.editors.entry(id.to_owned()).or_default().insert(caller.email.clone());
+        }
+        answer
+    }
+
+    /// An approver does something: what follows from it is allowed.
+    async fn approver_acts(&mut self) {
+        match self.chance.below(12) {
+            0..=3 => self.approve().await,
+            4 => self.replace_policy().await,
+            5 => {
+                let known = self.known().await;
+                let Some(id) = self.chance.pick(&known.repositories).cloned() else { return };
+                let path = format!("/api/v1/system/gitops_repositories/{id}");
+                let body = json!({"gitops_repository": requests::repository_change(&mut self.chance)});
+                self.ask_as_approver(("PATCH", path, body)).await;
+            }
+            6 => {
+                let body = json!({"gitops_repository": requests::new_repository(&mut self.chance)});
+                self.ask_as_approver(("POST", Operation::RepositoryCreate.endpoint().path, body)).await;
+            }
+            7 => {
+                let halt = !self.oracle.is_halted && self.chance.percent(40);
+                let path = format!("/api/v1/system/{}", if halt { "halt" } else { "resume" });
+                if self.ask_as_approver(("POST", path, json!({"reason": "test"}))).await.0 == 200 {
+                    self.oracle.is_halted = halt;
+                }
+            }
+            8 | 9 => self.change_directly().await,
+            10 => {
+                let known = self.known().await;
+                let endpoint = Operation::ProposalEdit.endpoint();
+                let Some(asked) = requests::request(endpoint, &mut self.chance, &known) else { return };
+                self.ask_as_approver(asked).await;
+            }
+            _ => {
+                let known = self.known().await;
+                let endpoint = Operation::ProposalReject.endpoint();
+                let Some(asked) = requests::request(endpoint, &mut self.chance, &known) else { return };
+                self.ask_as_approver(asked).await;
+            }
+        }
+        self.check("an approver's request", None).await;
+    }
+
+    /// Asks as the admin, and trusts the repositories that they set up.
+    async fn ask_as_approver(&mut self, asked: Asked) -> (u16, Value) {
+        let admin = self.callers[0].clone();
+        let answer = self.ask(&admin, &asked).await;
+        let is_done = (200..300).contains(&answer.0);
+        if is_done && let Some(id) = answer.1["gitops_repository"]["id"].as_str() {
+            let now = self.settings().await;
+            if let Some(settings) = now.get(id) {
+                self.oracle.trusted.insert(id.to_owned(), settings.clone());
+            }
+        }
+        answer
+    }
+
+    async fn settings(&self) -> BTreeMap<String, Settings> {
+        self.installation.settings(&self.account).await
+    }
+
+    /// The admin replaces the policy, and so trusts every repository as it is.
+    async fn replace_policy(&mut self) {
+        let now = self.settings().await;
+        let (mut rules, mut document) = (Vec::new(), Vec::new());
+        for number in 0..self.chance.below(4) {
+            let (rule, text) = self.random_rule(number, &now);
+            rules.push(rule);
+            document.push(text);
+        }
+        let asked = ("PUT", Operation::PolicyReplace.endpoint().path, json!({"policy": {"rules": document}}));
+        let (status, answer) = self.ask_as_approver(asked).await;
+        assert_eq!(status, 200, "{answer}");
+        self.oracle.rules = rules;
+        self.oracle.trusted = now;
+    }
+
+    fn random_rule(&mut self, number: usize, now: &BTreeMap<String, Settings>) -> (Rule, Value) {
+        let chance = &mut self.chance;
+        let (action, mut text) = match chance.below(5) {
+            0 | 1 => (RuleAction::Approve, json!({"action": "auto_approve"})),
+            2 => (RuleAction::Approve, json!({"action": "notify_and_proceed"})),
+            3 => (RuleAction::Block, json!({"action": "block"})),
+            _ => {
+                let (need, not_author) = (1 + chance.below(2), chance.percent(50));
+                let text = json!({"action": "require_approval", "approvals": need, "not_author": not_author});
+                (RuleAction::Ask { need, not_author }, text)
+            }
+        };
+        text["name"] = json!(format!("rule-{number}"));
+        let repositories: Vec<&String> = now.keys().collect();
+        let which = match (chance.below(3), chance.pick(&repositories)) {
+            (0, Some(id)) => {
+                text["match"]["repositories"] = json!([now[*id].name]);
+                Which::One((*id).clone())
+            }
+            (1, _) => {
+                let begin = chance.one(&["prod-", "lab-", "fl"]);
+                text["match"]["repositories"] = json!([format!("{begin}*")]);
+                Which::Begin(begin)
+            }
+            _ => Which::All,
+        };
+        let change =
+            chance.percent(40).then(|| chance.one(&[Action::Create, Action::Update, Action::Destroy]));
+        if let Some(change) = change {
+            text["match"]["changes"] = json!([change.to_string()]);
+        }
+        let tier = chance.percent(50).then(|| chance.one(&["lab", "prod"]));
+        if let Some(tier) = tier {
+            text["match"]["labels"] = json!({ "tier": tier });
+        }
+        (Rule { action, which, change, tier }, text)
+    }
+
+    /// One of those who may approves a proposal.
+    async fn approve(&mut self) {
+        let pending = self.pending().await;
+        let Some(proposal) = self.chance.pick(&pending).cloned() else { return };
+        let by = self.callers[self.chance.below(2)].clone();
+        let path = format!("/api/v1/system/proposals/{}/approve", proposal.id);
+        if self.ask(&by, &("POST", path, json!({}))).await.0 == 200 {
+            let yes = self.yes_of(&by.email, &proposal);
+            self.oracle.yes.push(yes);
+        }
+    }
+
+    fn yes_of(&self, approver: &str, proposal: &Proposal) -> Yes {
+        let mut hands = self.editors.get(&proposal.id).cloned().unwrap_or_default();
+        if proposal.is_direct() {
+            hands.extend(proposal.author.clone());
+        }
+        let change = Seen {
+            key: proposal.change.key.clone(),
+            before: proposal.change.base,
+            after: proposal.effective_digest(),
+        };
+        let declared = proposal.edit.as_ref().and(proposal.change.desired);
+        let repository = proposal.governing_repository().map(str::to_owned);
+        Yes { approver: approver.to_owned(), change, declared, repository, hands }
+    }
+
+    /// The admin changes a resource directly; what waits has their approval.
+    async fn change_directly(&mut self) {
+        use windlass_api::endpoint::Verb::{Create, Delete, Patch};
+        let verb = self.chance.one(&[Create, Patch, Delete]);
+        let endpoint = Operation::Resource(windlass_api::noun::Noun::Cluster, verb).endpoint();
+        let known = Known::default();
+        let Some(asked) = requests::request(endpoint, &mut self.chance, &known) else { return };
+        let named = asked.2["cluster"]["name"].as_str().map(str::to_owned);
+        let name = named.or_else(|| asked.1.rsplit('/').next().map(str::to_owned)).unwrap_or_default();
+        let key = ResourceKey::new(Kind::Cluster, name);
+        let owner = self.accepted.get(&key).and_then(|(_, owner)| owner.clone());
+        let (status, answer) = self.ask_as_approver(asked).await;
+        if status == 202 {
+            let id = answer["proposal"]["id"].as_str().unwrap_or_default();
+            let mut reading = self.installation.server.store().read().await.expect("a database");
+            let found = reading.proposal(&self.account, id).await.expect("a proposal");
+            drop(reading);
+            if let Some(proposal) = found {
+                let is_theirs = proposal.author.as_deref() == Some(&self.callers[0].email);
+                let yes = self.yes_of(&self.callers[0].email.clone(), &proposal);
+                self.oracle.yes.extend(is_theirs.then_some(yes));
+            }
+        }
+        self.check("an approver's direct change", Some(&Direct { key, owner })).await;
+    }
+
+    async fn sync_all(&mut self) {
+        let server = &self.installation.server;
+        let mut reading = server.store().read().await.expect("a database");
+        let runs = reading.runs_unfinished().await.expect("runs");
+        drop(reading);
+        for run in runs.into_iter().filter(|run| run.account_id == self.account) {
+            let remotes = &self.remotes;
+            let remote = |repository: &windlass_store::Repository| {
+                let source = source_of(&repository.repo_url, &repository.branch, &repository.path_prefix);
+                remotes.get(&source).cloned()
+            };
+            pretend_run(server, run, remote).await.expect("a run");
+        }
+        self.told.push("sync".to_owned());
+        self.check("a sync", None).await;
+    }
+
+    async fn apply(&mut self) {
+        apply_account(&self.installation.server, &self.account).await.expect("applying");
+        self.told.push("apply".to_owned());
+        self.check("applying", None).await;
+    }
+
+    /// Whatever changed must have been allowed.
+    async fn check(&mut self, after: &str, direct: Option<&Direct>) {
+        let accepted = self.installation.accepted(&self.account).await;
+        let now = self.settings().await;
+        let keys: BTreeSet<&ResourceKey> = self.accepted.keys().chain(accepted.keys()).collect();
+        for key in keys {
+            let digest = |of: &Accepted| of.get(key).map(|(digest, _)| *digest);
+            let change = Seen { key: key.clone(), before: digest(&self.accepted), after: digest(&accepted) };
+            if change.before == change.after {
+                continue;
+            }
+            match self.oracle.why_allowed(&change, &now, direct) {
+                Some("a rule or auto_apply approved what a trusted repository declares") => {
+                    self.tally.by_rule += 1;
+                }
+                Some("an approver made it directly") => self.tally.direct += 1,
+                Some(_) => self.tally.by_people += 1,
+                None => panic!(
+                    "seed {}: nobody allowed {change:?} after {after}\npolicy: {:#?}\ntrusted: {:#?}\nnow: {now:#?}\n{}",
+                    self.seed,
+                    self.oracle.rules,
+                    self.oracle.trusted,
+                    self.told.join("\n")
+                ),
+            }
+        }
+        self.accepted = accepted;
+    }
+}
+
+/// The digest of a cluster with this content.
+fn digest_of(tier: &str, note: &str) -> Digest {
+    let read = Spec::read(Kind::Cluster, &requests::spec_of(tier, note).to_string());
+    read.spec.expect("a sound spec").digest()
+}

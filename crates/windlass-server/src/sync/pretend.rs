@@ -1,0 +1,88 @@
+//! For tests: a run that reads from a made-up remote instead of git, and is compared and saved as any other.
+
+use std::time::Duration;
+
+use windlass_core::gate::Contributor;
+use windlass_source::Files;
+use windlass_store::{Repository, Run, StoreError, Trigger};
+
+use super::fetch::run_error;
+use super::material::{Known, Material};
+use super::run::{Gathered, fleet_error, stored};
+use super::save;
+use crate::clock::now;
+use crate::server::Server;
+
+/// Longer than any test.
+const LEASE: Duration = Duration::from_secs(600);
+
+/// What a made-up remote has.
+#[derive(Clone, Debug)]
+pub(crate) struct PretendCommit {
+    pub(crate) id: String,
+    pub(crate) fleet: String,
+    pub(crate) is_signed: bool,
+    pub(crate) contributors: Vec<Contributor>,
+}
+
+/// Works on a run as the sync loop does, but for the fetch.
+pub(crate) async fn pretend_run(
+    server: &Server,
+    mut run: Run,
+    remote: impl Fn(&Repository) -> Option<PretendCommit>,
+) -> Result<(), StoreError> {
+    let name = format!("sync:{}", run.repository_id);
+    let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
+        return Ok(());
+    };
+    let mut reading = server.store().read().await?;
+    let repository = reading.repository(&run.account_id, &run.repository_id).await?;
+    drop(reading);
+    let Some(repository) = repository else { return Ok(()) };
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    writing.run_begin(&run.id, now()).await?;
+    server.commit(writing).await?;
+    let commit = remote(&repository);
+    match gather(server, &mut run, &repository, commit).await? {
+        Gathered::Known(known, _turn) => save::compared(server, &mut run, &repository, &lease, known).await?,
+        Gathered::Failed(error, problems) => {
+            save::failed(server, &mut run, Some(&repository), &lease, error, problems).await?;
+        }
+        Gathered::Interrupted => {}
+    }
+    server.store().lease_release(&lease).await
+}
+
+async fn gather(
+    server: &Server,
+    run: &mut Run,
+    repository: &Repository,
+    commit: Option<PretendCommit>,
+) -> Result<Gathered, StoreError> {
+    if run.trigger == Trigger::Revert {
+        return stored(server, run, repository).await;
+    }
+    let fail = |code: &str| Ok(Gathered::Failed(run_error(code, code, ""), Vec::new()));
+    let Some(commit) = commit else { return fail("branch-missing") };
+    run.commit_sha = Some(commit.id.clone());
+    run.contributors = commit.contributors;
+    if repository.signers.is_some() && !commit.is_signed {
+        return fail("unsigned");
+    }
+    if repository.good_commit.as_deref() == Some(&commit.id) {
+        return stored(server, run, repository).await;
+    }
+    let mut reading = server.store().read().await?;
+    let account = reading.account(&run.account_id).await?;
+    let Some(account) = account else { return fail("account-missing") };
+    let context = crate::world::reading_context(&mut reading, &account).await?;
+    drop(reading);
+    let files = [("fleet.yaml".to_owned(), commit.fleet.into_bytes())];
+    let Ok(tree) = Files::new(files, []) else { return fail("files") };
+    let material = Material::read(&tree, &context, "");
+    if material.has_errors() {
+        let error = fleet_error(&material.problems);
+        return Ok(Gathered::Failed(error, material.problems));
+    }
+    Ok(Gathered::Known(Known::Read(Box::new(material)), None))
+}

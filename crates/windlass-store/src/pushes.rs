@@ -1,0 +1,49 @@
+//! Who pushed which commit, as forges' webhooks say.
+
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::values;
+use crate::write::Writing;
+
+/// Pushes that are looked at for one run: more than a forge tells between two syncs.
+const MAX_PUSHES: usize = 200;
+
+impl Reading {
+    /// Who pushed a commit to a repository, or anything since a moment.
+    pub async fn pushers(
+        &mut self,
+        repository_id: &str,
+        commit_sha: &str,
+        since: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        let sql = format!(
+            "SELECT person, MAX(at) AS last FROM pushes WHERE repository_id = $1 AND (commit_sha = $2 OR at >= $3) \
+             GROUP BY person ORDER BY last DESC, person LIMIT {MAX_PUSHES}"
+        );
+        let mut rows = self.connection.rows_built(sql, values![repository_id, commit_sha, since]).await?;
+        rows.iter_mut().map(|row| row.text()).collect()
+    }
+}
+
+impl Writing {
+    /// Notes who pushed a commit.
+    pub async fn push_note(
+        &mut self,
+        repository_id: &str,
+        commit_sha: &str,
+        person: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO pushes (repository_id, commit_sha, person, at) VALUES ($1, $2, $3, $4) \
+                   ON CONFLICT (repository_id, commit_sha, person) DO NOTHING";
+        self.connection.execute(sql, values![repository_id, commit_sha, person, now]).await?;
+        Ok(())
+    }
+
+    /// Forgets pushes from before a moment.
+    pub async fn pushes_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        self.connection.execute("DELETE FROM pushes WHERE at < $1", values![before]).await
+    }
+}

@@ -1,0 +1,77 @@
+//! Direct changes that wait as proposals, and who pushed what.
+
+use windlass_core::proposal::Status;
+use windlass_store::Proposal;
+
+use crate::proposals::moved;
+use crate::world::{at, on_both, proposal};
+
+/// A direct change of a node, as if someone of the account made it.
+fn direct(template: &Proposal, account_id: &str, owner_id: Option<&str>) -> Proposal {
+    Proposal {
+        id: windlass_store::new_id(),
+        account_id: account_id.to_owned(),
+        repository_id: String::new(),
+        repository_name: String::new(),
+        run_id: String::new(),
+        owner_id: owner_id.map(str::to_owned),
+        direct_reason: Some("incident 12".to_owned()),
+        ..template.clone()
+    }
+}
+
+#[test]
+fn each_account_has_one_open_direct_change_of_a_resource_and_no_run_names_it() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let fleet = world.repository(&acme, "fleet").await;
+        let run = world.run(&fleet).await;
+        let from_git = proposal(&run, 0, "edge");
+        let mut writing = world.store.write().await.unwrap();
+        let ours = direct(&from_git, &acme, Some(&fleet.id));
+        let theirs = direct(&from_git, &other, None);
+        writing.proposals_add(&[from_git.clone(), ours.clone(), theirs]).await.unwrap();
+        let found = writing.proposal(&acme, &ours.id).await.unwrap().unwrap();
+        assert!(found.is_direct() && !from_git.is_direct());
+        assert_eq!(found.direct_reason.as_deref(), Some("incident 12"));
+        assert_eq!(
+            (found.governing_repository(), from_git.governing_repository()),
+            (Some(&*fleet.id), Some(&*fleet.id))
+        );
+        assert_eq!(writing.run_proposals(&run.id).await.unwrap().len(), 1);
+        let withdrawn = moved(Status::PendingApproval, Status::Withdrawn);
+        assert!(writing.proposal_move(&ours.id, &withdrawn).await.unwrap());
+        writing.proposals_add(&[direct(&from_git, &acme, None)]).await.unwrap();
+        writing.commit().await.unwrap();
+        let mut writing = world.store.write().await.unwrap();
+        assert!(writing.proposals_add(&[direct(&from_git, &acme, None)]).await.is_err(), "a second one");
+    });
+}
+
+#[test]
+fn who_pushed_a_commit_or_anything_since_is_told_until_it_is_forgotten() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await.id;
+        let mut writing = world.store.write().await.unwrap();
+        for (commit, person, moment) in
+            [("c1", "ada", 1), ("c2", "bob", 5), ("c2", "bob", 6), ("c3", "cy", 7)]
+        {
+            writing.push_note(&fleet, commit, person, at(moment)).await.unwrap();
+        }
+        let pushers = |commit: &'static str, since: i64| (commit, at(since));
+        for ((commit, since), expected) in [
+            (pushers("c1", 100), vec!["ada"]),
+            (pushers("c1", 6), vec!["cy", "ada"]),
+            (pushers("c9", 100), vec![]),
+        ] {
+            assert_eq!(writing.pushers(&fleet, commit, since).await.unwrap(), expected, "{commit}");
+        }
+        assert_eq!(writing.pushes_forget(at(6)).await.unwrap(), 2);
+        assert_eq!(writing.pushers(&fleet, "c1", at(0)).await.unwrap(), ["cy"]);
+        writing.commit().await.unwrap();
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        writing.repository_remove(&fleet).await.unwrap();
+        assert!(writing.pushers(&fleet, "c3", at(0)).await.unwrap().is_empty());
+    });
+}
