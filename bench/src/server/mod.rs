@@ -1,5 +1,6 @@
 //! How long the server takes: syncing, applying, listing, answering under load; and how much memory it needs.
 
+mod approvals;
 mod fixture;
 mod hooks;
 mod load;
@@ -77,6 +78,7 @@ pub(crate) fn measure() -> Outcome<ServerReport> {
         hooks::measure(&mut report).await?;
         syncs(&mut report).await?;
         applies(&mut report).await?;
+        approvals::measure(&mut report).await?;
         reviews(&mut report).await?;
         lists(&mut report).await?;
         Ok(report)

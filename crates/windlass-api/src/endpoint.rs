@@ -330,6 +330,12 @@ endpoints! {
     RunList Get "/api/v1/system/gitops_sync_runs" Needs(GitopsRead), LIST_RUNS, (-) -> (t::RunList): "Sync runs, newest first.";
     RunShow Get "/api/v1/system/gitops_sync_runs/{id}" Needs(GitopsRead), WAIT, (-) -> (t::RunEnvelope):
         "A sync run with its proposals and what became of them.";
+    RunApprove Post "/api/v1/system/gitops_sync_runs/{id}/approve" Needs(GitopsApprove), NONE,
+        (t::ApproveSetBody) -> (t::ApprovedSet):
+        "Approves a set of the run's plan by its digest: all of it, or a group of identical changes.";
+    RunConfirmFailure Post "/api/v1/system/gitops_sync_runs/{id}/confirm_failure" Needs(GitopsApprove), NONE,
+        (t::ConfirmFailureBody) -> (t::RunEnvelope):
+        "Says that a repository's failed newest run is no reason to hold its proposals.";
 
     ProposalList Get "/api/v1/system/proposals" Needs(GitopsRead), LIST_PROPOSALS, (-) -> (t::ProposalList):
         "Proposals, newest first.";

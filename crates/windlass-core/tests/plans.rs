@@ -6,7 +6,7 @@ use windlass_core::desired::Desired;
 use windlass_core::diff::{Action, Cause, compare};
 use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::{Context, Memo, SourceFile};
-use windlass_core::plan::{self, Confirmation, Plan, Standing};
+use windlass_core::plan::{self, Confirmation, Plan, Standing, StoredPlan, members_of};
 use windlass_core::resource::{Kind, ResourceKey};
 
 fn desired(body: &str) -> Desired {
@@ -96,6 +96,36 @@ fn an_emptied_file_is_stopped_until_someone_confirms() {
     let stopped = plan(Confirmation::Missing).stopped.unwrap();
     assert_eq!((stopped.destroys, stopped.owned), (11, 11));
     assert_eq!(plan(Confirmation::MassDestroy).stopped, None);
+}
+
+#[test]
+fn a_confirmation_lasts_for_what_was_confirmed_and_for_nothing_more() {
+    let live = Live::after(&desired(&clusters(0..20)), &repository("ours"));
+    let keys = |range: std::ops::Range<usize>| {
+        range.map(|number| ResourceKey::new(Kind::Cluster, format!("c-{number:03}"))).collect()
+    };
+    let left = desired(&clusters(0..2));
+    let plan = |confirmation| plan::build(&left, compare(&left, &live, &repository("ours")), confirmation);
+    assert_eq!(plan(Confirmation::Earlier(keys(0..20))).stopped, None);
+    assert_eq!(plan(Confirmation::Earlier(keys(2..20))).stopped, None);
+    assert_eq!(plan(Confirmation::Earlier(keys(3..20))).stopped.map(|stopped| stopped.destroys), Some(18));
+}
+
+#[test]
+fn a_stored_plan_has_its_sets_and_the_members_of_each() {
+    let plan = plan_from(
+        &clusters(0..3),
+        &format!("{}nodes: []\nbundles: [{{name: b, path: x}}]\n", clusters(2..6)),
+    );
+    let stored = StoredPlan::of(&plan);
+    assert_eq!(stored.steps.len(), plan.steps.len());
+    let told: Vec<_> = stored.sets.iter().map(|set| (set.count, set.destroys, set.names.len())).collect();
+    assert_eq!(told, [(6, 2, 5), (3, 0, 3), (2, 2, 2)]);
+    for set in &stored.sets {
+        let members = members_of(set.scope, &stored.steps, &stored.sets);
+        assert_eq!((members.len(), set.scope.digest(&members)), (set.count, set.digest));
+    }
+    assert_eq!(StoredPlan::of(&plan), stored);
 }
 
 #[test]

@@ -109,6 +109,13 @@ fn proposal_rows() -> Vec<Tool> {
             "Approves exactly what a proposal would apply; it is then applied by itself. Review it first, and give the \
              digest that was reviewed.",
         ),
+        Tool::row::<runs::ApproveSet>(
+            "system_gitops_approve_plan",
+            Effect::Changes,
+            Operation::RunApprove,
+            "Approves a sync run's whole plan, or a group of identical changes in it, as one: also what is not proposed yet. \
+             Review it first, and give the digest of the set that was reviewed.",
+        ),
         Tool::row::<proposals::Reject>(
             "system_gitops_reject_proposal",
             Effect::Changes,

@@ -67,7 +67,12 @@ mod tests {
         let session = Who { permissions: all.clone(), by: By::Session };
         let token = Who { permissions: all, by: By::Token };
         let reader = Who { permissions: BTreeSet::from([Permission::GitopsRead]), by: By::Token };
-        for decision in [Operation::ProposalApprove, Operation::ProposalReject, Operation::ProposalApply] {
+        for decision in [
+            Operation::ProposalApprove,
+            Operation::RunApprove,
+            Operation::ProposalReject,
+            Operation::ProposalApply,
+        ] {
             assert!(may(&session, decision).is_err() && !can_ever(&session, decision));
             assert!(may(&token, decision).is_ok() && can_ever(&token, decision));
             assert!(!can_ever(&reader, decision));

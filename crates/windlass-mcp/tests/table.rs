@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use windlass_api::endpoint::Method;
 use windlass_mcp::{Effect, Tool, find, tools};
 
-/// The tools of the specification that have an endpoint.
+/// The tools of the specification that have an endpoint, and the one that approves a plan as one.
 const SPECIFIED: &[&str] = &[
     "create_gitea_repository",
     "system_gitops_register_repository",
@@ -21,6 +21,7 @@ const SPECIFIED: &[&str] = &[
     "system_gitops_list_proposals",
     "system_gitops_get_proposal",
     "system_gitops_approve_proposal",
+    "system_gitops_approve_plan",
     "system_gitops_reject_proposal",
     "system_gitops_apply_proposal",
     "system_export_fleet_yaml",

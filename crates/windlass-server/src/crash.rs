@@ -28,10 +28,15 @@ pub const NOTIFY_CRASH_POINTS: &[&str] = &["notify.sent"];
 /// Every place in planning a pull request.
 const PREVIEW_CRASH_POINTS: &[&str] = &["preview.begun"];
 
+/// Every place in approving a set of a plan and in opening what comes next of it.
+pub const PLAN_CRASH_POINTS: &[&str] =
+    &["set.before_commit", "set.committed", "open.before_commit", "open.committed"];
+
 /// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.written`.
 #[cfg(debug_assertions)]
 pub(crate) fn crash_point(name: &'static str) {
-    let tables = [CRASH_POINTS, REQUEST_CRASH_POINTS, NOTIFY_CRASH_POINTS, PREVIEW_CRASH_POINTS];
+    let tables =
+        [CRASH_POINTS, REQUEST_CRASH_POINTS, NOTIFY_CRASH_POINTS, PREVIEW_CRASH_POINTS, PLAN_CRASH_POINTS];
     let is_known = tables.iter().any(|table| table.contains(&name));
     debug_assert!(is_known, "{name} is not in the table");
     if std::env::var("WINDLASS_CRASH_AT").is_ok_and(|wanted| wanted == name) {

@@ -147,6 +147,7 @@ fn own_approval(proposal: &Proposal, email: &str, now: Timestamp) -> Approval {
         digest: proposal.content_digest().to_string(),
         reason: proposal.direct_reason.clone(),
         at: now,
+        set_id: None,
     }
 }
 

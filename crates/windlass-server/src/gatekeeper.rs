@@ -112,6 +112,7 @@ impl Gatekeeper {
         let given = given(approvals);
         gate::judge(&self.policy, &subject(proposal, repository, &paths), &given, now)
             .unless_halted(self.halt.as_ref())
+            .unless_sync_failed(repository.and_then(|repository| failed_sync_of(proposal, repository)))
     }
 
     /// What the policy and the kill switch would say about a change that nobody proposed yet.
@@ -144,6 +145,20 @@ impl Gatekeeper {
         let paths = proposal.declaring_files();
         gate::why_not(&self.policy, &subject(proposal, repository, &paths), &given(approvals), person)
     }
+}
+
+/// Why the repository could not be read when it was last tried; nothing if it could, or if someone confirmed that this
+/// run's failure is no reason to wait.
+pub(crate) fn failed_sync(repository: &Repository) -> Option<gate::FailedSync> {
+    let reason = repository.last_error.as_ref().filter(|_| repository.last_status == "failed")?;
+    let is_confirmed =
+        repository.last_run_id.is_some() && repository.confirmed_failure == repository.last_run_id;
+    (!is_confirmed).then(|| gate::FailedSync { repository: repository.name.clone(), reason: reason.clone() })
+}
+
+/// The same for a proposal: what someone changes directly does not wait for what git wants.
+pub(crate) fn failed_sync_of(proposal: &Proposal, repository: &Repository) -> Option<gate::FailedSync> {
+    failed_sync(repository).filter(|_| !proposal.is_direct())
 }
 
 fn given(approvals: &[Approval]) -> Vec<gate::Approval<'_>> {

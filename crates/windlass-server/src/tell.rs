@@ -80,8 +80,13 @@ pub(crate) fn run_event(
     }
 }
 
-/// The event that asks for approval: one for all that a run opened and that nobody decided yet.
-pub(crate) fn approval_requested(run: &Run, waiting: &[&Proposal], now: Timestamp) -> NewEvent {
+/// The event that asks for approval: one for all that a run opened and that nobody decided yet; so many more follow.
+pub(crate) fn approval_requested(
+    run: &Run,
+    waiting: &[&Proposal],
+    remaining: usize,
+    now: Timestamp,
+) -> NewEvent {
     let count = |action: Action| waiting.iter().filter(|proposal| proposal.change.action() == action).count();
     let (create, update, destroy) = (count(Action::Create), count(Action::Update), count(Action::Destroy));
     let repository = &run.repository_name;
@@ -89,11 +94,12 @@ pub(crate) fn approval_requested(run: &Run, waiting: &[&Proposal], now: Timestam
         1 => format!("1 change of {repository} waits"),
         many => format!("{many} changes of {repository} wait"),
     };
+    let more = if remaining > 0 { format!("; {remaining} more follow") } else { String::new() };
     let message =
-        format!("{words} for approval: {create} to create, {update} to change, {destroy} to destroy");
+        format!("{words} for approval: {create} to create, {update} to change, {destroy} to destroy{more}");
     let payload = json!({
         "waiting": waiting.len(), "create": create, "update": update, "destroy": destroy,
-        "commit_sha": run.commit_sha, "page": format!("/app/approvals?run={}", run.id),
+        "remaining": remaining, "commit_sha": run.commit_sha, "page": format!("/app/approvals?run={}", run.id),
     });
     run_event("gitops.approval_requested", Severity::Medium, run, message, payload, now)
 }

@@ -31,6 +31,7 @@ const POSTGRES_SESSION: &str = "SET lock_timeout = '15s'; SET idle_in_transactio
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "first", include_str!("../migrations/0001_first.sql")),
     (3, "gate", include_str!("../migrations/0003_gate.sql")),
+    (4, "plans", include_str!("../migrations/0004_plans.sql")),
     (5, "moved_repositories", include_str!("../migrations/0005_moved_repositories.sql")),
     (6, "quarantine", include_str!("../migrations/0006_quarantine.sql")),
     (7, "sign_in_places", include_str!("../migrations/0007_sign_in_places.sql")),

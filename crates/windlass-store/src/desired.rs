@@ -63,6 +63,16 @@ fn read_differing(row: &mut Row) -> Result<Differing, StoreError> {
     })
 }
 
+fn read_wanted(row: &mut Row) -> Result<Wanted, StoreError> {
+    let kind = row.word(Kind::from_word)?;
+    Ok(Wanted {
+        key: ResourceKey::new(kind, row.text()?),
+        digest: row.digest()?,
+        file: row.text()?,
+        settled: row.optional_digest()?,
+    })
+}
+
 const WANTED_DIFFERS: &str = "SELECT desired.kind, desired.name, desired.digest, desired.settled, resources.digest, \
     resources.owner_id FROM desired LEFT JOIN resources ON resources.account_id = $1 \
     AND resources.kind = desired.kind AND resources.name = desired.name \
@@ -105,15 +115,26 @@ impl Reading {
     pub async fn wanted(&mut self, repository_id: &str) -> Result<Vec<Wanted>, StoreError> {
         let sql = "SELECT kind, name, digest, file, settled FROM desired WHERE repository_id = $1";
         let mut rows = self.connection.rows(sql, values![repository_id]).await?;
+        rows.iter_mut().map(read_wanted).collect()
+    }
+
+    /// What a repository wants of these resources, with specs.
+    pub async fn wanted_of(
+        &mut self,
+        repository_id: &str,
+        keys: &[ResourceKey],
+    ) -> Result<ResourceMap<(Wanted, Arc<Spec>)>, StoreError> {
+        let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]).collect();
+        let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT desired.kind, desired.name, digest, file, settled, spec FROM given CROSS JOIN desired \
+                      WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
+                      AND desired.name = given.name";
+        let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
         rows.iter_mut()
             .map(|row| {
-                let kind = row.word(Kind::from_word)?;
-                Ok(Wanted {
-                    key: ResourceKey::new(kind, row.text()?),
-                    digest: row.digest()?,
-                    file: row.text()?,
-                    settled: row.optional_digest()?,
-                })
+                let wanted = read_wanted(row)?;
+                let spec = Arc::new(read_spec(wanted.key.kind, &row.text()?)?);
+                Ok((wanted.key.clone(), (wanted, spec)))
             })
             .collect()
     }

@@ -6,6 +6,7 @@
 //! Nothing here decides anything.
 
 mod accounts;
+mod approval_sets;
 mod audit;
 mod check;
 mod checkpoints;
@@ -22,6 +23,7 @@ mod identities;
 mod invitations;
 mod leases;
 mod page;
+mod plans;
 mod previews;
 mod proposal_lists;
 mod proposals;
@@ -41,6 +43,7 @@ mod webhooks;
 mod write;
 
 pub use accounts::{Account, Halt};
+pub use approval_sets::ApprovalSet;
 pub use audit::{Actor, AuditEntry, Audited, Outcome};
 pub use check::Checked;
 pub use checkpoints::{AuditKey, Checkpoint};
@@ -56,6 +59,7 @@ pub use identities::{Membership, Origin};
 pub use invitations::Invitation;
 pub use leases::Lease;
 pub use page::new_id;
+pub use plans::{PlanRecord, UnopenedPlan};
 pub use previews::{Preview, PreviewOutcome, PreviewSource};
 pub use proposal_lists::{Approvals, PlanPlace, ProposalFilter, Tally, Turn};
 pub use proposals::{Approval, Edit, Moved, Placed, Proposal};

@@ -378,12 +378,15 @@ impl Reading {
         rows.iter_mut().map(read_proposal).collect()
     }
 
-    /// Accounts that have proposals which are approved, or wait for something beside approval.
+    /// Accounts that have proposals which are approved, or wait for something beside approval, or plans with changes that
+    /// are yet to be opened.
     pub async fn accounts_to_apply(&mut self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT id FROM accounts WHERE EXISTS (SELECT 1 FROM proposals \
                    WHERE proposals.account_id = accounts.id AND proposals.status = 'approved') \
                    OR EXISTS (SELECT 1 FROM proposals WHERE proposals.account_id = accounts.id \
-                   AND proposals.status = 'pending_approval' AND proposals.blocked_by <> '[]') ORDER BY id";
+                   AND proposals.status = 'pending_approval' AND proposals.blocked_by <> '[]') \
+                   OR EXISTS (SELECT 1 FROM sync_runs JOIN repositories ON repositories.good_run_id = sync_runs.id \
+                   WHERE sync_runs.account_id = accounts.id AND sync_runs.next_position IS NOT NULL) ORDER BY id";
         let mut rows = self.connection.rows(sql, Vec::new()).await?;
         rows.iter_mut().map(Row::text).collect()
     }
@@ -413,12 +416,15 @@ impl Reading {
         Ok(self.approvals_of(&[proposal_id]).await?.remove(proposal_id).unwrap_or_default())
     }
 
-    /// The approvals given to proposals, by their ids, oldest first.
+    /// The approvals given to proposals, by their ids, oldest first. Those given through a set that fell do not count and
+    /// are left out.
     pub async fn approvals_of(&mut self, ids: &[&str]) -> Result<Approvals, StoreError> {
         let rows = ids.iter().map(|id| values![*id]).collect();
         let prefix = "WITH given (id) AS (VALUES";
-        let suffix = ") SELECT proposal_id, approver, digest, reason, at FROM given CROSS JOIN approvals \
-                      WHERE approvals.proposal_id = given.id ORDER BY at, approver";
+        let suffix = ") SELECT proposal_id, approver, digest, reason, at, set_id FROM given CROSS JOIN approvals \
+                      WHERE approvals.proposal_id = given.id AND NOT EXISTS (SELECT 1 FROM approval_sets \
+                      WHERE approval_sets.id = approvals.set_id AND approval_sets.fallen_at IS NOT NULL) \
+                      ORDER BY at, approver";
         let mut given = Approvals::new();
         for row in &mut self.connection.rows_many(prefix, rows, suffix).await? {
             let proposal_id = row.text()?;
@@ -434,6 +440,7 @@ fn read_approval(row: &mut Row) -> Result<Approval, StoreError> {
         digest: row.text()?,
         reason: row.optional_text()?,
         at: row.moment()?,
+        set_id: row.optional_text()?,
     })
 }
 

@@ -93,6 +93,8 @@ pub struct Approval {
     pub reason: Option<String>,
     /// When.
     pub at: Timestamp,
+    /// The approval of a set through which it was given; none if it was given to the proposal itself.
+    pub set_id: Option<String>,
 }
 
 impl Proposal {
@@ -379,16 +381,29 @@ impl Writing {
         Ok(())
     }
 
-    /// Stores someone's consent to proposals. Giving it twice is giving it once.
+    /// Stores someone's consent to proposals. Giving it twice is giving it once; what was given through a set can be
+    /// given again, by itself or through another set, and does not fall with the first any more.
     pub async fn approvals_add(&mut self, approvals: &[(&str, Approval)]) -> Result<(), StoreError> {
         let rows = approvals
             .iter()
             .map(|(id, approval)| {
-                values![*id, &approval.approver, &approval.digest, &approval.reason, approval.at]
+                let Approval { approver, digest, reason, at, set_id } = approval;
+                values![*id, approver, digest, reason, *at, set_id]
             })
             .collect();
-        let prefix = "INSERT INTO approvals (proposal_id, approver, digest, reason, at) VALUES";
-        let suffix = "ON CONFLICT (proposal_id, approver, digest) DO NOTHING";
+        let prefix = "INSERT INTO approvals (proposal_id, approver, digest, reason, at, set_id) VALUES";
+        let suffix = "ON CONFLICT (proposal_id, approver, digest) DO UPDATE SET set_id = excluded.set_id, \
+                      reason = excluded.reason, at = excluded.at WHERE approvals.set_id IS NOT NULL";
+        self.connection.execute_many(prefix, rows, suffix).await?;
+        Ok(())
+    }
+
+    /// Lets proposals expire at other moments: id and moment.
+    pub async fn proposals_keep_until(&mut self, kept: &[(&str, Timestamp)]) -> Result<(), StoreError> {
+        let rows = kept.iter().map(|(id, until)| values![*id, *until]).collect();
+        let prefix = "WITH given (id, expires_at) AS (VALUES";
+        let suffix =
+            ") UPDATE proposals SET expires_at = given.expires_at FROM given WHERE proposals.id = given.id";
         self.connection.execute_many(prefix, rows, suffix).await?;
         Ok(())
     }

@@ -71,6 +71,8 @@ pub struct Repository {
     pub left_by: Option<String>,
     /// What of it is not done any more, because servers died of it.
     pub quarantines: Quarantines,
+    /// The failed run of which someone said that it is no reason to hold its proposals.
+    pub confirmed_failure: Option<String>,
 }
 
 /// How the forge of a repository is reached and what it is told. The token is elsewhere.
@@ -96,7 +98,7 @@ pub struct ForgeSettings {
 const COLUMNS: &str = "id, account_id, name, repo_url, branch, path_prefix, credential_path, ca_pem, signers, \
                        host_keys, enabled, auto_apply, interval_ms, next_sync_at, last_run_id, last_run_at, \
                        last_status, last_error, good_run_id, good_commit, good_at, version, created_at, updated_at, \
-                       forge, forge_error, left_by, quarantines";
+                       forge, forge_error, left_by, quarantines, confirmed_failure";
 
 fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
     Ok(Repository {
@@ -128,6 +130,7 @@ fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
         forge_error: row.optional_text()?,
         left_by: row.optional_text()?,
         quarantines: row.optional_json()?.unwrap_or_default(),
+        confirmed_failure: row.optional_text()?,
     })
 }
 
@@ -323,6 +326,14 @@ impl Writing {
         Ok(())
     }
 
+    /// Notes that someone said of a failed run that it is no reason to hold the repository's proposals. False if it is
+    /// not the repository's newest.
+    pub async fn repository_confirm_failure(&mut self, id: &str, run_id: &str) -> Result<bool, StoreError> {
+        let sql = "UPDATE repositories SET confirmed_failure = $2 WHERE id = $1 AND last_run_id = $2 \
+                   AND last_status = 'failed' AND last_error IS NOT NULL";
+        Ok(self.connection.execute(sql, values![id, run_id]).await? == 1)
+    }
+
     /// Notes the last run that could compare.
     pub async fn repository_good(
         &mut self,
@@ -347,6 +358,9 @@ impl Writing {
             "DELETE FROM webhook_deliveries WHERE repository_id = $1",
             "DELETE FROM pushes WHERE repository_id = $1",
             "DELETE FROM previews WHERE repository_id = $1",
+            "DELETE FROM plan_steps WHERE plan_id IN (SELECT id FROM plans WHERE repository_id = $1)",
+            "DELETE FROM plans WHERE repository_id = $1",
+            "UPDATE sync_runs SET next_position = NULL WHERE repository_id = $1 AND next_position IS NOT NULL",
             "DELETE FROM forge_reports WHERE repository_id = $1",
             "DELETE FROM pull_requests WHERE repository_id = $1",
             "UPDATE resources SET owner_id = NULL WHERE owner_id = $1",
@@ -380,12 +394,18 @@ impl Writing {
             "DELETE FROM acceptances WHERE repository_id = $1",
             "DELETE FROM drifts WHERE repository_id = $1",
             "DELETE FROM previews WHERE repository_id = $1",
+            "DELETE FROM plan_steps WHERE plan_id IN (SELECT id FROM plans WHERE repository_id = $1)",
+            "DELETE FROM plans WHERE repository_id = $1",
+            "UPDATE sync_runs SET next_position = NULL WHERE repository_id = $1 AND next_position IS NOT NULL",
             "DELETE FROM forge_reports WHERE repository_id = $1",
             "DELETE FROM pull_requests WHERE repository_id = $1",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
         ] {
             self.connection.execute(sql, values![&repository.id]).await?;
         }
+        let sql = "UPDATE approval_sets SET fallen_at = $2, fallen_reason = 'the repository moved to another account' \
+                   WHERE repository_id = $1 AND fallen_at IS NULL";
+        self.connection.execute(sql, values![&repository.id, now]).await?;
         self.webhook_rotate(&repository.id).await?;
         let sql = "UPDATE repositories SET account_id = $2, next_sync_at = $3, updated_at = $3, version = version + 1, \
                    last_run_id = NULL, good_run_id = NULL, good_commit = NULL, good_at = NULL, \

@@ -114,8 +114,12 @@ pub struct Run {
     pub diff: Json,
     /// How many differ.
     pub diff_count: usize,
-    /// How many are left for later runs.
+    /// How many are not proposed yet.
     pub remaining: usize,
+    /// Its plan; none while it found nothing to do.
+    pub plan_id: Option<String>,
+    /// The position of its plan from which on changes are opened when others are done; none if none is left for that.
+    pub next_position: Option<usize>,
     /// Differences that are not offered, and why.
     pub skipped: Json,
     /// Problems in the files.
@@ -149,13 +153,14 @@ const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_k
                        confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
                        commit_subject, commit_message, movement, diff, diff_count, remaining, skipped, problems, error_code, \
                        error_message, error_help, drift_after_apply, created_at, started_at, completed_at, applied_at, \
-                       contributors";
+                       contributors, plan_id, next_position";
 
 /// The same without what was found, which can be long; how many were not offered is still told.
 const HEAD: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                     confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
                     commit_subject, NULL, movement, '{}', diff_count, remaining, skipped, '[]', error_code, \
-                    error_message, error_help, NULL, created_at, started_at, completed_at, applied_at, '[]'";
+                    error_message, error_help, NULL, created_at, started_at, completed_at, applied_at, \
+                    contributors, plan_id, next_position";
 
 fn read_run(row: &mut Row) -> Result<Run, StoreError> {
     Ok(Run {
@@ -187,6 +192,8 @@ fn read_run(row: &mut Row) -> Result<Run, StoreError> {
         completed_at: row.optional_moment()?,
         applied_at: row.optional_moment()?,
         contributors: read_contributors(row)?,
+        plan_id: row.optional_text()?,
+        next_position: row.optional_number()?.and_then(|position| usize::try_from(position).ok()),
     })
 }
 
@@ -231,6 +238,8 @@ impl Run {
             started_at: None,
             completed_at: None,
             applied_at: None,
+            plan_id: None,
+            next_position: None,
         }
     }
 }

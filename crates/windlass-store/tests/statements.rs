@@ -12,6 +12,9 @@ use sqlx::{AssertSqlSafe, Row as _};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+use windlass_core::diff::Cause;
+use windlass_core::digest::Digest;
+use windlass_core::plan::StoredStep;
 use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
@@ -21,9 +24,12 @@ use windlass_store::{
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
-const LARGE: [&str; 20] = [
+const LARGE: [&str; 23] = [
     "invitations",
     "audit_checkpoints",
+    "plans",
+    "plan_steps",
+    "approval_sets",
     "resources",
     "resource_references",
     "found",
@@ -45,8 +51,9 @@ const LARGE: [&str; 20] = [
 ];
 
 /// Indexes that hold only what is under way, and may be read from end to end.
-const SMALL: [&str; 6] = [
+const SMALL: [&str; 7] = [
     "audit_checkpoints_unsent",
+    "sync_runs_to_open",
     "proposals_to_apply",
     "proposals_blocked",
     "sync_runs_unfinished",
@@ -135,6 +142,19 @@ fn now() -> Timestamp {
 
 fn key() -> ResourceKey {
     ResourceKey::new(Kind::Node, "edge")
+}
+
+fn step() -> StoredStep {
+    StoredStep {
+        kind: Kind::Node,
+        name: "edge".to_owned(),
+        cause: Cause::Declared,
+        base: None,
+        desired: None,
+        group: None,
+        waits_for: Vec::new(),
+        previous_file: None,
+    }
 }
 
 async fn list(store: &Store) {
@@ -259,6 +279,16 @@ async fn look_up(store: &Store) {
     reading.deliveries_due(now(), 50).await.unwrap();
     reading.delivery("a", "x").await.unwrap();
     reading.pull_requests_due(now(), now(), 50).await.unwrap();
+    reading.plan_newest("r").await.unwrap();
+    reading.plan_of_run("a", "x").await.unwrap();
+    reading.plan_steps("x").await.unwrap();
+    reading.plan_steps_from("x", 9).await.unwrap();
+    reading.plans_unopened("a").await.unwrap();
+    reading.steps_applied("r", &[step()]).await.unwrap();
+    reading.wanted_of("r", &[key(), key()]).await.unwrap();
+    reading.approval_sets_standing("r").await.unwrap();
+    reading.approval_sets_of("x").await.unwrap();
+    reading.approval_sets_used(&["x", "y"], &[Digest::of(b"x")]).await.unwrap();
 }
 
 async fn write(store: &Store) {
@@ -311,6 +341,12 @@ async fn write(store: &Store) {
     writing.pull_request_forget("r", 7).await.unwrap();
     writing.forge_reports_retry("r", now()).await.unwrap();
     writing.forge_reports_forget(now()).await.unwrap();
+    writing.plan_confirm("x", "c").await.unwrap();
+    writing.run_planned("x", None, None).await.unwrap();
+    writing.plans_forget(now()).await.unwrap();
+    writing.approval_set_carry("x", "y").await.unwrap();
+    writing.approval_set_fall("x", "moved", now()).await.unwrap();
+    writing.proposals_keep_until(&[("x", now())]).await.unwrap();
     writing.repository_remove("r").await.unwrap();
     writing.commit().await.unwrap();
     store.lease_take("sync", "me", now(), Duration::from_secs(1)).await.unwrap();

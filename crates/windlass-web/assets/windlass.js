@@ -83,7 +83,7 @@
   };
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (!form.matches("[data-decide]") || form.dataset.sure) return;
+    if (!form.matches("[data-decide]") || form.dataset.sure || event.submitter?.dataset.ask) return;
     const boxes = chosen();
     if (boxes.length === 0) return;
     const reject = event.submitter && event.submitter.value === "reject";

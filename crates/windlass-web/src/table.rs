@@ -106,6 +106,10 @@ pages! {
     Runs Get "/app/runs" As(O::RunList);
     /// One sync run.
     Run Get "/app/runs/{id}" As(O::RunShow);
+    /// Approves a set of its plan.
+    ApproveSet Post "/app/runs/{id}/approve" As(O::RunApprove);
+    /// Lets proposals go on although it failed.
+    ConfirmFailure Post "/app/runs/{id}/confirm-failure" As(O::RunConfirmFailure);
     /// The form to register a repository.
     RegisterForm Get "/app/repositories/new" As(O::RepositoryCreate);
     /// Registers it.

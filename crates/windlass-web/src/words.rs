@@ -51,6 +51,24 @@ pub(crate) fn short_id(id: &str) -> String {
     id.chars().skip(length.saturating_sub(8)).collect()
 }
 
+/// The beginning of a digest.
+pub(crate) fn short_digest(digest: &str) -> String {
+    digest.trim_start_matches("sha256:").chars().take(12).collect()
+}
+
+/// What a set of changes is: `8001 changes, 3 destroys included`, or `40 × update node`.
+pub(crate) fn change_set(set: &windlass_api::types::ChangeSetInfo) -> String {
+    let destroys = match set.destroys {
+        0 => String::new(),
+        1 => ", 1 destroy included".to_owned(),
+        many => format!(", {many} destroys included"),
+    };
+    match (&set.change, &set.kind) {
+        (Some(change), Some(kind)) => format!("{} × {change} {}", set.count, self::kind(kind)),
+        _ => format!("{}{destroys}", count(set.count, "change")),
+    }
+}
+
 /// A value on one line, cut if it is long.
 pub(crate) fn value(value: &Value) -> String {
     let text = match value {

@@ -176,7 +176,7 @@ pub(crate) struct PlanOptions {
     #[arg(long)]
     pub(crate) confirm_mass_destroy: bool,
 
-    /// How many changes one run proposes; the plan says how many runs it takes.
+    /// How many changes are open for approval at a time; the plan says how many batches it takes.
     #[arg(
         long,
         value_name = "COUNT",

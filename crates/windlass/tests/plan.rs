@@ -72,7 +72,7 @@ fn an_emptied_fleet_is_stopped_until_it_is_confirmed() {
 fn the_cap_says_how_many_runs_a_plan_takes() {
     let mut command = support::command(&["plan", "examples/edge", "--from", "examples/edge-before"]);
     let output = command.env("POWERNODE_GITOPS_MAX_PROPOSALS_PER_TICK", "5").output().unwrap();
-    assert!(stdout(&output).contains("One run proposes 5 changes: this takes 4 runs."));
+    assert!(stdout(&output).contains("At most 5 changes are open at a time: this takes 4 batches."));
     let output =
         run(&["plan", "examples/edge", "--from", "examples/edge-before", "--max-proposals-per-tick", "0"]);
     assert_eq!(output.status.code(), Some(64));

@@ -49,7 +49,10 @@ pub use repository::{
     RepositoryFields, RepositoryInfo, RepositoryList, RepositoryTest,
 };
 pub use resource::{OwnerInfo, ResourceInfo, ResourceList};
-pub use run::{ActionInfo, Problem, RunEnvelope, RunErrorInfo, RunInfo, RunList, RunProposal, SyncBody};
+pub use run::{
+    ActionInfo, ApproveSetBody, ApprovedSet, ChangeSetInfo, ConfirmFailureBody, Problem, RunEnvelope,
+    RunErrorInfo, RunInfo, RunList, RunProposal, SyncBody,
+};
 pub use webhook::{
     WebhookAnswer, WebhookInfo, WebhookReceived, WebhookRefused, WebhookSetup, WebhookShown, WebhookStatus,
 };

@@ -48,12 +48,23 @@ pub struct RunInfo {
     pub diff: Value,
     /// How many differ.
     pub diff_count: usize,
-    /// How many are left for later runs.
+    /// How many are not proposed yet: the cap has no room for them. They are proposed as others are done.
     pub remaining: usize,
     /// Whether someone has to decide.
     pub requires_approval: bool,
     /// The run's proposals as one batch, approvable as one.
     pub approval_request_id: String,
+    /// The digest of its plan; none if there was nothing to do. Lists leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_digest: Option<String>,
+    /// What of the plan can be approved as one, what is not proposed yet included: the whole plan first, then groups of
+    /// identical changes. Empty where a newer run has another plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sets: Vec<ChangeSetInfo>,
+    /// Whether proposals of its repository are held because of it: it is the newest, it failed, and nobody confirmed that
+    /// this is no reason to wait.
+    #[serde(default)]
+    pub holds_proposals: bool,
     /// Its proposals, in the order in which they are applied.
     pub proposals: Vec<RunProposal>,
     /// What was applied.
@@ -76,6 +87,72 @@ pub struct RunInfo {
     pub completed_at: Option<String>,
     /// When the last of its proposals was closed.
     pub applied_at: Option<String>,
+}
+
+/// Changes of a plan that can be approved as one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangeSetInfo {
+    /// What an approval of it names.
+    pub digest: String,
+    /// `plan` or `group`.
+    pub scope: String,
+    /// The kind that all of a group share.
+    pub kind: Option<String>,
+    /// `create`, `update` or `destroy`, of a group.
+    pub change: Option<String>,
+    /// How many changes.
+    pub count: usize,
+    /// How many of them destroy something.
+    pub destroys: usize,
+    /// The first names.
+    pub names: Vec<String>,
+    /// Who approved it, while that counts.
+    pub approved_by: Vec<String>,
+}
+
+/// An approval of a set of a run's plan.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApproveSetBody {
+    /// The digest of the set that was reviewed: of the whole plan, or of one of its groups. If the plan has no such set by
+    /// now, nothing is approved.
+    pub digest: String,
+    /// Says that what the set destroys is meant. Needed where it destroys anything.
+    #[serde(default)]
+    pub include_destroys: bool,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// An approval of a set, and what it comes to now. What is not proposed yet is covered when it is proposed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovedSet {
+    /// The digest that was approved.
+    pub digest: String,
+    /// `plan` or `group`.
+    pub scope: String,
+    /// How many changes it covers.
+    pub count: usize,
+    /// How many of them destroy something.
+    pub destroys: usize,
+    /// How many proposals of it are approved by it now.
+    pub approved: usize,
+    /// How many proposals of it need more approvals.
+    pub waiting: usize,
+    /// How many of it are not proposed yet, done already, or open with an edit that the set does not cover.
+    pub not_open: usize,
+    /// Why this approval does not count for some of the open proposals; the first of them.
+    pub not_counted: Vec<String>,
+}
+
+/// A confirmation that a failed sync is no reason to hold the repository's proposals.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmFailureBody {
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Why a run failed.

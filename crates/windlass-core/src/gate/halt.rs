@@ -1,4 +1,4 @@
-//! The kill switch: someone stopped all applying in an account.
+//! What stops applying whatever was approved: the kill switch of an account, and a repository whose newest sync failed.
 
 use std::fmt;
 
@@ -24,5 +24,22 @@ impl fmt::Display for Halt {
             "" => Ok(()),
             reason => write!(f, ": {reason}"),
         }
+    }
+}
+
+/// Nothing of a repository is applied while its newest sync failed and nobody confirmed that this is no reason to wait:
+/// what was proposed before may be what git no longer wants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailedSync {
+    /// The repository's name.
+    pub repository: String,
+    /// Why the sync failed.
+    pub reason: String,
+}
+
+impl fmt::Display for FailedSync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FailedSync { repository, reason } = self;
+        write!(f, "the last sync of {repository} failed: {reason}; sync again, or confirm the failed run")
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::contributor::{ContributorRole, is_same_person};
-use super::halt::Halt;
+use super::halt::{FailedSync, Halt};
 use super::policy::{Policy, PolicyAction, PolicyRule};
 use super::subject::{Approval, AutoApply, ContentOrigin, Subject};
 use super::window::Opening;
@@ -78,6 +78,8 @@ pub enum Hold {
     },
     /// The account is halted.
     Halted(Halt),
+    /// The newest sync of the change's repository failed, so that nobody knows whether git still wants it.
+    SyncFailed(FailedSync),
 }
 
 impl fmt::Display for Hold {
@@ -90,6 +92,7 @@ impl fmt::Display for Hold {
                 f.write_str("outside the rule's windows, and none opens soon")
             }
             Hold::Halted(halt) => halt.fmt(f),
+            Hold::SyncFailed(failed) => failed.fmt(f),
         }
     }
 }
@@ -103,6 +106,12 @@ impl Judgement {
     /// The same judgement in an account that may be halted.
     pub fn unless_halted(mut self, halt: Option<&Halt>) -> Judgement {
         self.hold.extend(halt.cloned().map(Hold::Halted));
+        self
+    }
+
+    /// The same judgement of a change whose repository could perhaps not be read when it was last tried.
+    pub fn unless_sync_failed(mut self, failed: Option<FailedSync>) -> Judgement {
+        self.hold.extend(failed.map(Hold::SyncFailed));
         self
     }
 }

@@ -17,7 +17,7 @@ mod window;
 mod tests;
 
 pub use contributor::{Contributor, ContributorRole, MAX_CONTRIBUTORS, add_contributors};
-pub use halt::Halt;
+pub use halt::{FailedSync, Halt};
 pub use judge::{Consent, GrantedBy, Hold, Judgement, Notify, judge, why_not};
 pub use pattern::{NamePattern, PathPattern, RepositoryPattern};
 pub use policy::{MAX_POLICY_BYTES, Policy, PolicyAction, PolicyMatch, PolicyRule};

@@ -80,6 +80,8 @@ impl Weekday {
 pub struct Opening {
     /// The moment.
     pub at: Timestamp,
+    /// When it closes again.
+    pub until: Timestamp,
     zone: Zone,
 }
 
@@ -104,22 +106,29 @@ impl PolicyWindow {
 
     /// When the window opens next after this moment.
     pub fn next_opening(&self, now: Timestamp) -> Option<Opening> {
+        let at = self.moments(self.from, now).find(|moment| self.is_open(*moment))?;
+        let until = self.moments(self.to, at).find(|moment| !self.is_open(*moment)).unwrap_or(at);
+        Some(Opening { at, until, zone: self.timezone.clone() })
+    }
+
+    /// The next moments at which a clock there shows a time or is put forward or back: where the clock jumps over the
+    /// beginning of a window, the window opens with the jump.
+    fn moments(&self, time: ClockTime, now: Timestamp) -> impl Iterator<Item = Timestamp> + use<> {
         let zone = &self.timezone;
         let mut moments = BTreeSet::new();
         let mut date = zone.local(now).date();
         for _ in 0..HORIZON_DAYS {
-            let opening = zone.zone.to_ambiguous_timestamp(DateTime::from_parts(date, self.from.to_time()));
-            moments.extend([opening.earlier(), opening.later()].into_iter().filter_map(Result::ok));
+            let shown = zone.zone.to_ambiguous_timestamp(DateTime::from_parts(date, time.to_time()));
+            moments.extend([shown.earlier(), shown.later()].into_iter().filter_map(Result::ok));
             let Ok(next) = date.tomorrow() else { break };
             date = next;
         }
-        // Where the clock jumps over the beginning of a window, the window opens with the jump.
-        let last = moments.last().copied()?;
-        let jumps = zone.zone.following(now.to_calendar()).map(|jump| jump.timestamp());
-        moments.extend(jumps.take_while(|jump| *jump <= last));
+        if let Some(last) = moments.last().copied() {
+            let jumps = zone.zone.following(now.to_calendar()).map(|jump| jump.timestamp());
+            moments.extend(jumps.take_while(|jump| *jump <= last));
+        }
         let moments = moments.into_iter().map(|moment| Timestamp::from_millis(moment.as_millisecond()));
-        let mut later = moments.filter(|moment| *moment > now);
-        later.find(|moment| self.is_open(*moment)).map(|at| Opening { at, zone: zone.clone() })
+        moments.filter(move |moment| *moment > now)
     }
 
     fn crosses_midnight(&self) -> bool {
@@ -158,7 +167,7 @@ impl ClockTime {
         ClockTime { minutes: part(time.hour()) * 60 + part(time.minute()) }
     }
 
-    /// The time as calendars know it; the end of the day, where no window opens, is midnight.
+    /// The time as calendars know it; the end of the day, where no window opens, is the midnight of some day.
     fn to_time(self) -> Time {
         let part = |value: u16| i8::try_from(value).expect("hours and minutes are small");
         Time::constant(part(self.minutes / 60 % 24), part(self.minutes % 60), 0, 0)

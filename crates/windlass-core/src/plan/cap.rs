@@ -2,7 +2,8 @@
 
 use crate::plan::Step;
 
-/// Proposals opened per run unless configured otherwise: what a person can review in one sitting.
+/// Proposals of a repository that are open at a time unless configured otherwise: what a person can review in one
+/// sitting.
 pub const DEFAULT_CAP: usize = 25;
 
 /// What became of a change in earlier runs.
@@ -21,7 +22,7 @@ pub enum Standing {
 pub struct Batch {
     /// Positions in the plan, ascending.
     pub taken: Vec<usize>,
-    /// How many are left for later runs.
+    /// How many are not open yet.
     pub remaining: usize,
 }
 

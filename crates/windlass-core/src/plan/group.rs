@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Foreseen, Plan, ReadStep, Step};
-use crate::diff::{Action, Cause, FieldChange};
+use crate::diff::{Action, Cause, Change, FieldChange};
 use crate::digest::Digest;
 use crate::resource::Kind;
 
@@ -77,17 +77,32 @@ impl<'p> StepView<'p> {
     }
 
     fn signature(self) -> Digest {
-        let (desired, base) = match self {
-            StepView::Made(step) => (step.change.desired, step.change.base),
-            StepView::Read(step) => (step.desired, step.base),
-        };
-        let what = match self.cause().action() {
-            Action::Update => json!(self.fields()),
-            Action::Create => json!(desired),
-            Action::Destroy => json!(base),
-        };
-        Digest::of(json!([self.kind(), self.cause(), what]).to_string().as_bytes())
+        match self {
+            StepView::Made(step) => signature_of(&step.change),
+            StepView::Read(step) => {
+                signature(step.kind, step.cause, (step.base, step.desired), || json!(step.fields))
+            }
+        }
     }
+}
+
+/// What identical changes have in common: kind, cause and what changes, but not the name.
+pub fn signature_of(change: &Change) -> Digest {
+    signature(change.key.kind, change.cause, (change.base, change.desired), || json!(change.fields()))
+}
+
+fn signature(
+    kind: Kind,
+    cause: Cause,
+    (base, desired): (Option<Digest>, Option<Digest>),
+    fields: impl FnOnce() -> Value,
+) -> Digest {
+    let what = match cause.action() {
+        Action::Update => fields(),
+        Action::Create => json!(desired),
+        Action::Destroy => json!(base),
+    };
+    Digest::of(json!([kind, cause, what]).to_string().as_bytes())
 }
 
 /// Steps that make the same change to resources of one kind.
@@ -97,6 +112,8 @@ pub struct Group<'p> {
     pub kind: Kind,
     /// Why they are there.
     pub cause: Cause,
+    /// What makes their changes identical; the same in every plan.
+    pub signature: Digest,
     /// Positions in the plan, counted from 1, and the steps. Never empty.
     pub steps: Vec<(usize, StepView<'p>)>,
 }
@@ -133,8 +150,9 @@ pub(super) fn join<'p>(steps: impl Iterator<Item = (usize, StepView<'p>)>) -> Ve
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut found: BTreeMap<Digest, usize> = BTreeMap::new();
     for (position, step) in steps {
-        let group = *found.entry(step.signature()).or_insert_with(|| {
-            groups.push(Group { kind: step.kind(), cause: step.cause(), steps: Vec::new() });
+        let signature = step.signature();
+        let group = *found.entry(signature).or_insert_with(|| {
+            groups.push(Group { kind: step.kind(), cause: step.cause(), signature, steps: Vec::new() });
             groups.len() - 1
         });
         groups[group].steps.push((position, step));

@@ -1,5 +1,6 @@
 //! What a plan must not do, whatever the files say.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -17,12 +18,25 @@ use crate::value::quoted;
 const MASS_DESTROY_COUNT: usize = 10;
 
 /// Whether someone said that destroying most of a repository's resources is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmation {
     /// Nobody did: stop.
     Missing,
-    /// Someone did, for this run.
+    /// Someone did, for whatever this run destroys.
     MassDestroy,
+    /// Someone did for an earlier run of the same commit, which destroyed these. Whatever else is to be destroyed needs
+    /// a confirmation of its own.
+    Earlier(BTreeSet<ResourceKey>),
+}
+
+impl Confirmation {
+    fn covers(&self, key: &ResourceKey) -> bool {
+        match self {
+            Confirmation::Missing => false,
+            Confirmation::MassDestroy => true,
+            Confirmation::Earlier(confirmed) => confirmed.contains(key),
+        }
+    }
 }
 
 /// Why a whole plan is stopped.
@@ -162,13 +176,15 @@ pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<Remark> {
         .collect()
 }
 
-/// Whether the plan would destroy most of what the repository owns.
+/// Whether the plan would destroy most of what the repository owns, and not all of that was confirmed.
 pub(super) fn mass_destroy(
     changes: &[Change],
     owned: usize,
-    confirmation: Confirmation,
+    confirmation: &Confirmation,
 ) -> Option<MassDestroy> {
-    let destroys = changes.iter().filter(|change| change.action() == Action::Destroy).count();
+    let destroyed = || changes.iter().filter(|change| change.action() == Action::Destroy);
+    let destroys = destroyed().count();
     let is_mass = destroys > MASS_DESTROY_COUNT && destroys * 2 > owned;
-    (is_mass && confirmation == Confirmation::Missing).then_some(MassDestroy { destroys, owned })
+    let is_confirmed = || destroyed().all(|change| confirmation.covers(&change.key));
+    (is_mass && !is_confirmed()).then_some(MassDestroy { destroys, owned })
 }

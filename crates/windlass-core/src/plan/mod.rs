@@ -11,15 +11,19 @@ mod group;
 mod guard;
 mod order;
 mod read;
+mod set;
+mod stored;
 
 use serde::{Deserialize, Serialize};
 
 pub use cap::{Batch, DEFAULT_CAP, Standing, take};
 pub use document::PlanDocument;
 pub use foreseen::{Foreseen, Outlook};
-pub use group::{Group, StepView, groups};
+pub use group::{Group, StepView, groups, signature_of};
 pub use guard::{Confirmation, MassDestroy, Refusal};
 pub use read::{Informational, ReadPlan, ReadRefusal, ReadStep};
+pub use set::{ChangeSet, SetScope, why_set_falls};
+pub use stored::{StoredPlan, StoredStep, members_of};
 
 use crate::desired::Desired;
 use crate::diff::{Action, Change, Comparison};
@@ -73,7 +77,7 @@ pub fn build(desired: &Desired, comparison: Comparison, confirmation: Confirmati
     let (changes, refusals) = guard::refuse_protected(changes);
     problems.extend(guard::find_dangling(desired, &changes));
     problems.extend(guard::find_reused_versions(&changes));
-    let stopped = guard::mass_destroy(&changes, owned, confirmation);
+    let stopped = guard::mass_destroy(&changes, owned, &confirmation);
     let steps = match order::order(changes) {
         Ok(steps) => steps,
         Err(circles) => {

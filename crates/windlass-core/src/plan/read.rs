@@ -36,7 +36,7 @@ pub struct ReadPlan {
     /// What it was compared with.
     #[serde(default)]
     pub from: String,
-    /// How many changes one run proposes.
+    /// How many changes are open at a time.
     #[serde(default)]
     pub max_proposals_per_tick: usize,
     /// How many are left for later runs.

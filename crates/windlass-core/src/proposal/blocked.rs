@@ -38,6 +38,17 @@ pub fn blockers(change: &Change, existing: &impl Existing, conflicts: &[Conflict
     reasons
 }
 
+/// Whether the change waits for something that no change of its own plan brings: what it refers to, or what refers to
+/// it, and that is not among what it waits for in its plan.
+pub fn missing_elsewhere(change: &Change, waits_for: &[String], existing: &impl Existing) -> bool {
+    let in_the_way = match (change.action(), change.after.as_deref()) {
+        (Action::Destroy, _) => existing.referrers(&change.key),
+        (_, Some(spec)) => missing(&change.key.name, spec, existing),
+        (_, None) => Vec::new(),
+    };
+    in_the_way.iter().any(|key| !waits_for.contains(&key.to_string()))
+}
+
 fn told<T>(all: &[T], reason: impl Fn(&T) -> String) -> Vec<String> {
     let mut reasons: Vec<String> = all.iter().take(TOLD).map(reason).collect();
     if all.len() > TOLD {

@@ -5,12 +5,16 @@
 //! ([`run_status`]). Whoever calls these stores the answers.
 
 mod blocked;
+mod expiry;
+mod opening;
 mod reconcile;
 mod run;
 mod states;
 mod status;
 
-pub use blocked::{Existing, blockers};
-pub use reconcile::{Closing, Declined, Offered, Reconciled, reconcile};
+pub use blocked::{Existing, blockers, missing_elsewhere};
+pub use expiry::expires_at;
+pub use opening::{Obstacle, StepFacts, can_open, free_slots};
+pub use reconcile::{Cap, Closing, Declined, Offered, Reconciled, reconcile};
 pub use run::{Fates, RunFacts, RunStatus, run_status};
 pub use status::Status;

@@ -1,6 +1,9 @@
 //! A new plan × what is already offered → what to keep, to close and to open.
 
+use std::collections::BTreeSet;
+
 use super::Status;
+use super::opening::free_slots;
 use crate::digest::Digest;
 use crate::live::Live;
 use crate::plan::{Plan, Standing, Step, take};
@@ -45,6 +48,15 @@ pub struct Closing {
     pub reason: &'static str,
 }
 
+/// How many proposals of a repository may be open at a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cap {
+    /// How many.
+    pub limit: usize,
+    /// Open ones that no decision of people can bring on, by id: they take no room.
+    pub stuck: BTreeSet<String>,
+}
+
 /// What a new plan means for the repository's proposals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconciled {
@@ -54,8 +66,10 @@ pub struct Reconciled {
     pub close: Vec<Closing>,
     /// Positions in the plan to offer now, ascending.
     pub open: Vec<usize>,
-    /// Changes left for later runs.
+    /// Changes that are not open yet.
     pub remaining: usize,
+    /// The first position that was never offered and is not open yet: where opening goes on when others are done.
+    pub next: Option<usize>,
     /// Changes that are not offered because someone rejected them until they change.
     pub held_back: Vec<usize>,
 }
@@ -67,7 +81,7 @@ pub fn reconcile(
     offered: &[Offered],
     declined: &[Declined],
     live: &Live,
-    cap: usize,
+    cap: &Cap,
 ) -> Reconciled {
     let positions: ResourceMap<usize> =
         plan.steps.iter().enumerate().map(|(position, step)| (step.change.key.clone(), position)).collect();
@@ -103,10 +117,18 @@ pub fn reconcile(
         Some(_) => Standing::Rejected,
         None => Standing::Fresh,
     };
-    let batch = take(&plan.steps, cap, |step| {
+    let stuck = result.keep.iter().filter(|(id, _)| cap.stuck.contains(id)).count();
+    let slots = free_slots(cap.limit, result.keep.len(), stuck);
+    let standings: Vec<Standing> =
+        plan.steps.iter().enumerate().map(|(position, step)| standing(position, step)).collect();
+    let batch = take(&plan.steps, slots, |step| {
         let key = &step.change.key;
-        positions.get(key.kind, &key.name).map_or(Standing::Fresh, |position| standing(*position, step))
+        positions.get(key.kind, &key.name).map_or(Standing::Fresh, |position| standings[*position])
     });
+    let is_left = |position: &usize| {
+        standings[*position] == Standing::Fresh && batch.taken.binary_search(position).is_err()
+    };
+    result.next = (0..plan.steps.len()).find(is_left);
     result.open = batch.taken;
     result.remaining = batch.remaining;
     result

@@ -278,7 +278,11 @@ fn write_footer(text: &mut String, planned: &Planned<'_>) {
     }
     if planned.remaining > 0 {
         let runs = planned.changes().div_ceil(planned.cap);
-        let _ = writeln!(text, "\nOne run proposes {} changes: this takes {runs} runs.", planned.cap);
+        let _ = writeln!(
+            text,
+            "\nAt most {} changes are open at a time: this takes {runs} batches.",
+            planned.cap
+        );
     }
     let _ = writeln!(
         text,

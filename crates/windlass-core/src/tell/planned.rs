@@ -29,7 +29,7 @@ pub struct Planned<'p> {
     pub provider_configs: Vec<&'p str>,
     /// What else whoever reads it should know.
     pub notes: &'p [String],
-    /// How many changes one run proposes.
+    /// How many changes are open at a time.
     pub cap: usize,
     /// How many are left for later runs.
     pub remaining: usize,

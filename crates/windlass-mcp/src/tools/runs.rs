@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use windlass_api::endpoint::Operation;
-use windlass_api::types::SyncBody;
+use windlass_api::types::{ApproveSetBody, SyncBody};
 
 use crate::brief::{self, Brief, text};
 use crate::call::{Call, Refusal};
@@ -45,6 +45,8 @@ const WHOLE: &[&str] = &[
     "remaining",
     "requires_approval",
     "approval_request_id",
+    "plan_digest",
+    "sets",
     "proposals",
     "applied_actions",
     "failed_actions",
@@ -85,6 +87,36 @@ impl Asked for Sync {
     }
 }
 
+/// Approving a set of a run's plan.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ApproveSet {
+    /// The sync run's id.
+    sync_run_id: String,
+    /// The digest of the set that was reviewed, from the run's `sets`. If the plan has no such set by now, nothing is
+    /// approved.
+    digest: String,
+    /// Says that what the set destroys is meant. Needed where it destroys anything.
+    include_destroys: Option<bool>,
+    /// Why, for the record.
+    reason: Option<String>,
+}
+
+impl Asked for ApproveSet {
+    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+        let body = ApproveSetBody {
+            digest: self.digest.clone(),
+            include_destroys: self.include_destroys.unwrap_or_default(),
+            reason: self.reason.clone(),
+        };
+        Ok(vec![Call::about(Operation::RunApprove, &self.sync_run_id)?.body(&body)])
+    }
+
+    fn tell(&self, answer: Value) -> Told {
+        let text = format!("{} changes approved as one", answer.get("count").unwrap_or(&Value::Null));
+        Told { text, value: answer }
+    }
+}
+
 /// Looking at one.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Get {
@@ -115,6 +147,7 @@ impl Asked for Get {
             .cut("applied_actions", REST_OF_PROPOSALS)
             .cut("failed_actions", REST_OF_PROPOSALS)
             .cut("skipped_actions", REST_OF_PROPOSALS)
+            .cut("sets", "the run's page in the web app shows all")
             .cut("problems", "mend these first; `windlass validate` tells all")
             .done();
         Told { text: in_words(run), value: Value::Object(value) }

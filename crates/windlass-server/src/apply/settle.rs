@@ -26,10 +26,19 @@ pub(crate) async fn settle_runs(
     Ok(())
 }
 
-async fn settle_run(writing: &mut AccountWriting, run_id: &str, now: Timestamp) -> Result<(), StoreError> {
+/// Brings a run up to date with what became of its proposals.
+pub(super) async fn settle_run(
+    writing: &mut AccountWriting,
+    run_id: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let account_id = writing.account_id().to_owned();
     let Some(run) = writing.run_head(&account_id, run_id).await? else { return Ok(()) };
-    let fates = writing.run_fates(&account_id, run_id).await?;
+    // While changes of its plan are yet to be opened, it is not over, whatever became of those before.
+    let fates = match run.next_position {
+        Some(_) => Fates::Open,
+        None => writing.run_fates(&account_id, run_id).await?,
+    };
     let not_offered = run.skipped.as_array().map_or(0, Vec::len);
     let status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
     let drift = match fates.has_changed_live() {

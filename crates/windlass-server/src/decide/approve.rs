@@ -92,7 +92,8 @@ impl Hearing<'_> {
         }
         let digest = proposal.content_digest().to_string();
         let reason = self.reason.map(str::to_owned);
-        let approval = Approval { approver: self.who.email.clone(), digest, reason, at: self.now };
+        let approval =
+            Approval { approver: self.who.email.clone(), digest, reason, at: self.now, set_id: None };
         self.record(writing, proposal, &approval);
         let given = self.approvals.entry(reviewed.id.to_owned()).or_default();
         given.push(approval.clone());

@@ -3,6 +3,8 @@
 //! Many decisions taken at once are one transaction, and each is taken or refused for itself.
 
 mod approve;
+mod approve_set;
+mod confirm_failure;
 mod edit;
 mod reject;
 
@@ -13,6 +15,8 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, AuditEntry, Outcome, Proposal, StoreError};
 
 pub(crate) use approve::{Reviewed, approve, approve_all};
+pub(crate) use approve_set::{Destroys, SetReview, approve_set, scope_word};
+pub(crate) use confirm_failure::confirm_failure;
 pub(crate) use edit::edit;
 pub(crate) use reject::{Rejection, reject, reject_all};
 
@@ -31,6 +35,13 @@ pub(crate) enum DecisionError {
         /// What it is now.
         digest: String,
     },
+    /// The plan has no such set, or is not the repository's newest any more.
+    SetMoved {
+        /// The set of the whole plan as it is now; none if there is nothing to do any more.
+        digest: Option<String>,
+    },
+    /// The set has so many destroys, and nobody said that they are meant.
+    DestroysNotConfirmed(usize),
     /// It was changed since the version the caller named.
     Outdated,
     /// The policy, or its author, does not allow it.

@@ -72,7 +72,8 @@ pub(crate) async fn reject_all(
     let rejected: Vec<&str> = moves.iter().map(|(id, _)| *id).collect();
     apply::settle_runs(&mut writing, &rejected, None, now).await?;
     server.commit(writing).await?;
-    // Another repository's proposal may have waited for one of these to go.
+    // Another repository's proposal may have waited for one of these to go, and there is room for the next changes of the
+    // plan.
     server.nudges().apply.notify_one();
     Ok(decided)
 }

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 use windlass_api::endpoint::{Access, Endpoint, Method, Operation, Verb, endpoints};
 use windlass_api::noun::Noun;
+use windlass_core::digest::Digest;
 
 use super::chance::Chance;
 
@@ -84,6 +85,7 @@ pub(super) fn request(endpoint: Endpoint, chance: &mut Chance, known: &Known) ->
 fn way_to_try(operation: Operation, chance: &mut Chance, known: &Known) -> Try {
     let repository = |chance: &mut Chance| chance.pick(&known.repositories).cloned().unwrap_or_default();
     let proposal = |chance: &mut Chance| chance.pick(&known.proposals).cloned().unwrap_or_default();
+    let run = |chance: &mut Chance| chance.pick(&known.runs).cloned().unwrap_or_default();
     let drift = |chance: &mut Chance| json!({"kind": "cluster", "name": chance.one(&CLUSTERS)});
     match operation {
         Operation::RepositoryCreate => {
@@ -118,12 +120,17 @@ fn way_to_try(operation: Operation, chance: &mut Chance, known: &Known) -> Try {
         }
         Operation::ProposalBatch => {
             let decision = chance.one(&["approve", "reject"]);
-            let run = chance.pick(&known.runs).cloned().unwrap_or_default();
+            let run = run(chance);
             match chance.percent(50) {
                 true => Try::With(vec![], json!({"decision": decision, "approval_request_id": run})),
                 false => Try::With(vec![], json!({"decision": decision, "ids": known.proposals})),
             }
         }
+        Operation::RunApprove => {
+            let body = json!({"digest": Digest::of(b"a guess"), "include_destroys": true});
+            Try::With(vec![run(chance)], body)
+        }
+        Operation::RunConfirmFailure => Try::With(vec![run(chance)], json!({"reason": "because"})),
         Operation::PolicyReplace => {
             let rules = json!([{"name": "all", "action": "auto_approve"}]);
             Try::With(vec![], json!({"policy": {"rules": rules}}))

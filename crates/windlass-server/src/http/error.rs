@@ -326,6 +326,19 @@ impl From<DecisionError> for HttpError {
                 let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
                 recorded(HttpError::conflict("moved", message, "review it again"))
             }
+            DecisionError::SetMoved { digest } => {
+                let now = match digest {
+                    Some(digest) => format!("the whole plan is now {digest}"),
+                    None => "there is nothing to approve any more".to_owned(),
+                };
+                let message = format!("the plan has no such set of changes: {now}");
+                recorded(HttpError::conflict("moved", message, "review the repository's newest run"))
+            }
+            DecisionError::DestroysNotConfirmed(destroys) => {
+                let message = format!("{destroys} changes of this set destroy something");
+                let help = "if they are meant, approve the set with include_destroys";
+                recorded(HttpError::unprocessable("destroys-not-confirmed", message, help))
+            }
             DecisionError::NotAllowed(why) => {
                 let help = "someone else has to decide";
                 recorded(HttpError::new(StatusCode::FORBIDDEN, "not-allowed", why, help))

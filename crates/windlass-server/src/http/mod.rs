@@ -19,6 +19,7 @@ pub(crate) mod invitations;
 pub(crate) mod notifications;
 pub(crate) mod origin;
 pub(crate) mod page;
+pub(crate) mod plan_sets;
 pub(crate) mod policy;
 pub(crate) mod previews;
 mod proposal_info;

@@ -10,7 +10,7 @@ use windlass_core::time::Timestamp;
 use windlass_store::{Approval, Proposal, Repository};
 
 use super::runs::payload_of;
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{Gatekeeper, failed_sync_of};
 use crate::payload::with_name;
 
 /// What is known beside the proposal itself.
@@ -76,7 +76,7 @@ pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
         file: proposal.declared_at.as_ref().map(|(file, _)| file.clone()),
         line: proposal.declared_at.as_ref().map(|(_, line)| *line).filter(|line| *line > 0),
         status: proposal.status.slug().to_owned(),
-        blocked_by: proposal.blocked_by.clone(),
+        blocked_by: blocked_by(proposal, around.repository),
         waits_for: proposal.waits_for.clone(),
         gate: proposal.status.is_open().then(|| gate_info(proposal, around)),
         approvals: around.approvals.iter().map(|approval| approval_info(approval, proposal)).collect(),
@@ -98,6 +98,19 @@ pub(super) fn source_of(proposal: &Proposal) -> String {
         (true, Some(author)) => format!("direct change by {author}"),
         (true, None) => "direct change".to_owned(),
     }
+}
+
+/// What it waits for beside approval: also that its repository can be read again, whoever decides before.
+fn blocked_by(proposal: &Proposal, repository: Option<&Repository>) -> Vec<String> {
+    let mut reasons = proposal.blocked_by.clone();
+    let failed = repository.filter(|_| proposal.status.is_open());
+    let failed = failed.and_then(|repository| failed_sync_of(proposal, repository));
+    if let Some(failed) = failed.map(|failed| failed.to_string())
+        && !reasons.contains(&failed)
+    {
+        reasons.push(failed);
+    }
+    reasons
 }
 
 fn explanation(cause: Cause, proposal: &Proposal) -> String {

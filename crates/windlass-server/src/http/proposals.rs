@@ -28,8 +28,8 @@ use crate::server::Server;
 /// The longest wait for an apply.
 const LONGEST_WAIT: u64 = 60;
 
-/// Decisions of one request.
-const MAX_BATCH: usize = 5_000;
+/// Decisions of one request: as many as a fleet can have resources.
+const MAX_BATCH: usize = 100_000;
 
 #[derive(Deserialize)]
 pub(super) struct ListQuery {
@@ -240,7 +240,7 @@ pub(crate) async fn decide_all(
     if ids.len() > MAX_BATCH {
         return Err(HttpError::bad_request(
             format!("a batch has at most {MAX_BATCH} proposals"),
-            "send several",
+            "approve the run's plan as one, or send several batches",
         ));
     }
     let reason = body.reason.as_deref();

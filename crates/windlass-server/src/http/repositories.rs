@@ -24,6 +24,7 @@ use crate::forge;
 use crate::gatekeeper::{Gatekeeper, trusted_settings};
 use crate::regate::regate;
 use crate::server::Server;
+use crate::set_approvals::let_all_fall;
 use crate::sync::{FetchPlan, SyncRequest, queue_run};
 use crate::tell;
 
@@ -268,7 +269,7 @@ pub(crate) async fn unregister(server: &Server, who: &Identity, id: &str) -> Res
     Ok(())
 }
 
-/// Ends every open proposal of a repository of the transaction's account.
+/// Ends every open proposal of a repository of the transaction's account, and what was approved ahead of its plan.
 pub(super) async fn withdraw_all(
     writing: &mut AccountWriting,
     who: &Identity,
@@ -289,6 +290,7 @@ pub(super) async fn withdraw_all(
         .map(|proposal| Ending { by: &who.email, ..Ending::new(proposal, Status::Withdrawn, Some(reason)) })
         .collect();
     end_all(writing, &endings, None, now).await?;
+    let_all_fall(writing, repository, reason, &who.actor(), now).await?;
     Ok(())
 }
 

@@ -64,6 +64,7 @@ pub(super) fn new_repository(
         forge_error: None,
         left_by: None,
         quarantines: Quarantines::default(),
+        confirmed_failure: None,
     };
     change_repository(&mut repository, fields, config)?;
     Ok(repository)

@@ -11,7 +11,7 @@ use windlass_api::endpoint::{Operation, Verb, endpoints};
 use super::resource_changes::Extent;
 use super::{
     accounts, audit, auth, checkpoints, credentials, drift, events, export, forge, guard, health,
-    idempotency, invitations, notifications, policy, previews, proposals, quarantines, relocate,
+    idempotency, invitations, notifications, plan_sets, policy, previews, proposals, quarantines, relocate,
     repositories, resource_changes, resources, runs, tokens, users, webhooks,
 };
 use crate::mcp;
@@ -109,6 +109,8 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::GiteaRepositoryCreate => post(forge::create_in_gitea),
         Operation::RunList => get(runs::list),
         Operation::RunShow => get(runs::show),
+        Operation::RunApprove => post(plan_sets::approve),
+        Operation::RunConfirmFailure => post(plan_sets::confirm_failure),
         Operation::ProposalList => get(proposals::list),
         Operation::ProposalBatch => post(proposals::batch),
         Operation::ProposalShow => get(proposals::show),

@@ -18,6 +18,7 @@ use windlass_store::{Proposal, Reading, Run, Stage, StoreError, Trigger};
 use super::audit::PageQueryText;
 use super::error::HttpError;
 use super::page::{PageQuery, cut, read_id};
+use super::plan_sets::PlanFacts;
 use super::repositories::find;
 use super::request::{Answer, Body, Query, accepted, ok};
 use crate::auth::Identity;
@@ -98,7 +99,8 @@ pub(crate) async fn load(
         let run = reading.run_head(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
         if run.status != RunStatus::InProgress || tokio::time::Instant::now() >= deadline {
             let run = reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
-            return Ok(info(&mut reading, run, Detail::Whole).await?);
+            let plan = PlanFacts::load(&mut reading, &run).await?;
+            return Ok(plan.tell(info(&mut reading, run, Detail::Whole).await?));
         }
         drop(reading);
         // Another replica's writes are not heard here, so look now and then.
@@ -159,7 +161,10 @@ pub(crate) async fn load_head(
     run_id: &str,
 ) -> Result<Option<RunInfo>, HttpError> {
     match reading.run(&who.account_id, run_id).await? {
-        Some(run) => Ok(Some(info(reading, run, Detail::Head).await?)),
+        Some(run) => {
+            let plan = PlanFacts::load(reading, &run).await?;
+            Ok(Some(plan.tell(info(reading, run, Detail::Head).await?)))
+        }
         None => Ok(None),
     }
 }
@@ -193,8 +198,9 @@ pub(crate) async fn load_part(
     let tally: BTreeMap<Status, usize> = counted.iter().map(|(status, count, _)| (*status, *count)).collect();
     let pending = tally.get(&Status::PendingApproval).copied().unwrap_or_default();
     let proposals: Vec<Proposal> = found.into_iter().map(|(_, proposal)| proposal).collect();
+    let plan = PlanFacts::load(reading, &run).await?;
     Ok(RunPart {
-        run: tell_run(run, &proposals, pending, Detail::Whole),
+        run: plan.tell(tell_run(run, &proposals, pending, Detail::Whole)),
         decided_at: counted.iter().filter_map(|(_, _, at)| *at).max(),
         tally,
         meta,
@@ -269,6 +275,9 @@ fn tell_run(run: Run, proposals: &[Proposal], pending: usize, detail: Detail) ->
         remaining: run.remaining,
         requires_approval,
         approval_request_id: run.id,
+        plan_digest: None,
+        sets: Vec::new(),
+        holds_proposals: false,
         applied_actions: of(&[Status::Applied, Status::AppliedManually]),
         failed_actions: of(&[Status::Failed]),
         skipped_actions: skipped,
@@ -303,8 +312,15 @@ fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Pro
     for proposal in open.filter(|proposal| proposal.status == Status::Approved) {
         waits.extend(proposal.blocked_by.iter().map(|reason| format!("{}: {reason}", proposal.change.key)));
     }
-    if run.remaining > 0 && pending == 0 {
-        waits.push(format!("the next sync, which proposes more of the remaining {}", run.remaining));
+    match (run.remaining, run.next_position) {
+        (0, _) => {}
+        (remaining, Some(_)) => {
+            waits.push(format!("room for {remaining} more, which are proposed as others are done"))
+        }
+        (remaining, None) if pending == 0 => {
+            waits.push(format!("the next sync, which proposes more of the remaining {remaining}"));
+        }
+        _ => {}
     }
     waits
 }

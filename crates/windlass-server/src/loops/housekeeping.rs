@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Status, expires_at};
 use windlass_core::time::Timestamp;
-use windlass_store::{Proposal, StoreError};
+use windlass_store::{AccountWriting, Proposal, StoreError};
 
 use super::every;
 use crate::clock::now;
 use crate::ending::{Ending, end_all};
+use crate::gatekeeper::{Gatekeeper, governing_repository};
 use crate::http::tidy_numbers;
 use crate::numbers::{self, Standing};
 use crate::server::Server;
@@ -64,6 +65,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.leases_forget(now.before(DAY)).await?;
     writing.previews_forget(now.before(PREVIEWS_KEPT)).await?;
     writing.runs_forget(old, very_old).await?;
+    writing.plans_forget(old).await?;
     writing.proposals_forget(old, very_old).await?;
     writing.events_forget(old, very_old).await?;
     writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
@@ -97,6 +99,10 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let mut late = writing.proposals_by_id(&account_id, &ids).await?;
         late.retain(|proposal| Status::Expired.may_follow(proposal.status));
+        let kept = kept_for_windows(&mut writing, &account_id, &late, now).await?;
+        late.retain(|proposal| !kept.iter().any(|(id, _)| *id == proposal.id));
+        let kept: Vec<(&str, Timestamp)> = kept.iter().map(|(id, until)| (id.as_str(), *until)).collect();
+        writing.proposals_keep_until(&kept).await?;
         let reasons: Vec<String> = late.iter().map(why_expired).collect();
         let endings: Vec<Ending<'_>> = late
             .iter()
@@ -107,6 +113,33 @@ async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
         server.commit(writing).await?;
     }
     Ok(())
+}
+
+/// Proposals whose time is up and that keep nevertheless, each until when: approved ones that wait for nothing but their
+/// window.
+async fn kept_for_windows(
+    writing: &mut AccountWriting,
+    account_id: &str,
+    late: &[Proposal],
+    now: Timestamp,
+) -> Result<Vec<(String, Timestamp)>, StoreError> {
+    let approved: Vec<&Proposal> =
+        late.iter().filter(|proposal| proposal.status == Status::Approved).collect();
+    let Some(account) = writing.account(account_id).await?.filter(|_| !approved.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let ids: Vec<&str> = approved.iter().map(|proposal| proposal.id.as_str()).collect();
+    let approvals = writing.approvals_of(&ids).await?;
+    let repositories = writing.repositories(account_id).await?;
+    let gatekeeper = Gatekeeper::of(&account);
+    let kept = approved.into_iter().filter_map(|proposal| {
+        let repository = governing_repository(proposal, &repositories);
+        let given = approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();
+        let judgement = gatekeeper.judge(proposal, repository, given, now);
+        let until = expires_at(proposal.status, proposal.expires_at, &judgement);
+        (until > now).then(|| (proposal.id.clone(), until))
+    });
+    Ok(kept.collect())
 }
 
 /// Why time ran out: because nobody decided, or because something stayed in the way of what was approved.

@@ -72,7 +72,7 @@ impl Planning<'_> {
         let now = now();
         let mut reading = server.store().read_snapshot().await?;
         let compared =
-            compare(&mut reading, self.repository, looked.material, self.confirmation, now).await?;
+            compare(&mut reading, self.repository, looked.material, self.confirmation.clone(), now).await?;
         let Compared { mut material, decided, .. } = compared;
         let plan = decided.plan;
         let around = foresee::Around { contributors: &looked.contributors, now };

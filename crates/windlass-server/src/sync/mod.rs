@@ -7,6 +7,7 @@ mod bring;
 mod compare;
 mod decide;
 mod fetch;
+mod keep_plan;
 mod material;
 #[cfg(test)]
 mod pretend;

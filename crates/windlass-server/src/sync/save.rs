@@ -1,31 +1,38 @@
 //! The end of a run: everything it found and decided, in one transaction.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
 use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
-use windlass_core::plan::Confirmation;
-use windlass_core::proposal::{Fates, Offered, Reconciled, RunFacts, RunStatus, reconcile, run_status};
+use windlass_core::plan::Plan;
+use windlass_core::proposal::{
+    Cap, Fates, Offered, Reconciled, RunFacts, RunStatus, Status, reconcile, run_status,
+};
 use windlass_core::quarantine::Quarantines;
-use windlass_core::resource::ResourceKey;
+use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 use windlass_source::{HostKeys, Movement};
 use windlass_store::{
-    Account, AccountWriting, Lease, NewWanted, Repository, Run, RunError, Severity, Stage, StoreError,
+    Account, AccountWriting, Lease, NewWanted, Proposal, Repository, Run, RunError, Severity, Stage,
+    StoreError,
 };
 
 use super::compare::{Compared, compare};
 use super::decide::{self, Decided};
 use super::fetch::run_error;
+use super::keep_plan::{confirmation, keep_plan, previous_files};
 use super::material::{Known, Material};
 use crate::clock::{self, now};
 use crate::crash::crash_point;
 use crate::ending::{Ending, end_all};
-use crate::offer::{Offer, open_proposals};
+use crate::offer::{self, Offer, PlannedChange, open_proposals};
 use crate::quarantine::{quarantine, refusal};
 use crate::server::Server;
-use crate::{tell, world};
+use crate::set_approvals::SetApprovals;
+use crate::{apply, tell, world};
 
 /// Notes that a run has its commit and compares. Told once, however often a server dies in the middle, and only of a
 /// commit that is new: most runs find none.
@@ -94,7 +101,10 @@ pub(super) async fn failed(
             writing.repository_ran(&repository.id, &run.id, run.status.slug(), told, now).await?;
         }
     }
-    server.commit(writing).await
+    server.commit(writing).await?;
+    // What is approved is held from now on, and says so.
+    server.nudges().apply.notify_one();
+    Ok(())
 }
 
 /// Ends a run that is not begun: servers died of it, or of one before it.
@@ -153,7 +163,10 @@ pub(super) async fn compared(
     credit(&mut writing, run, repository).await?;
     let offered = writing.proposals_offered(&repository.id).await?;
     let compared = match known {
-        Known::Read(material) => compare(&mut writing, repository, *material, confirmation(run), now).await?,
+        Known::Read(material) => {
+            let confirmation = confirmation(&mut writing, run, repository).await?;
+            compare(&mut writing, repository, *material, confirmation, now).await?
+        }
         Known::Stored => compare_stored(&mut writing, run, repository, &account, &offered, now).await?,
     };
     let Compared { mut material, decided, live } = compared;
@@ -163,24 +176,39 @@ pub(super) async fn compared(
         let problems = std::mem::take(&mut material.problems);
         return failed(server, run, Some(repository), lease, error, problems).await;
     }
+    let plan = &decided.plan;
+    let previous_files = previous_files(&mut writing, repository, plan).await?;
+    run.plan_id = keep_plan(&mut writing, run, repository, (plan, &previous_files), now).await?;
     let declined = writing.proposals_declined(&repository.id).await?;
-    let cap = server.config().max_proposals;
-    let reconciled = reconcile(&decided.plan, &offered, &declined, &live, cap);
-    let wanted_before = writing.wanted(&repository.id).await?;
-    let previous_files = wanted_before.into_iter().map(|wanted| (wanted.key, wanted.file)).collect();
+    let limit = server.config().max_proposals;
+    let stuck = match plan.steps.len() > limit && !offered.is_empty() {
+        true => apply::stuck_proposals(&mut writing, &account, repository, now).await?,
+        false => BTreeSet::new(),
+    };
+    let reconciled = reconcile(plan, &offered, &declined, &live, &Cap { limit, stuck });
     store_desired(&mut writing, repository, &material).await?;
     close(&mut writing, run, &reconciled, now).await?;
+    let offered = offered_by(plan, &reconciled, &previous_files);
+    let changes = offered.open.iter().map(|planned| &planned.change);
+    let plan_id = run.plan_id.as_deref();
     let offer = Offer {
         account: &account,
-        repository,
+        // The run that is just being made could read it.
+        repository: &Repository { last_error: None, ..repository.clone() },
         run,
-        plan: &decided.plan,
-        previous_files,
+        set_approvals: &SetApprovals::load(&mut writing, &repository.id, plan_id, changes).await?,
         expires_at: now.after(server.config().rhythm.proposal_lifetime),
         now,
     };
-    open_proposals(&mut writing, &offer, &reconciled, |keys| material.declared_at(keys)).await?;
+    let opened = open_proposals(&mut writing, &offer, &offered, |keys| material.declared_at(keys)).await?;
+    // Asked for once: what the run opens later, as these are done, is what the same people are at.
+    let waiting: Vec<&Proposal> =
+        opened.iter().filter(|proposal| proposal.status == Status::PendingApproval).collect();
+    if !waiting.is_empty() {
+        writing.event(tell::approval_requested(run, &waiting, reconciled.remaining, now));
+    }
     conclude(&mut writing, run, repository, &decided, &reconciled, &material, now).await?;
+    writing.run_planned(&run.id, run.plan_id.as_deref(), reconciled.next).await?;
     crash_point("sync.before_commit");
     server.commit(writing).await?;
     crash_point("sync.committed");
@@ -230,7 +258,8 @@ async fn compare_stored(
 ) -> Result<Compared, StoreError> {
     if !writing.differing(&account.id, &repository.id).await?.is_empty() {
         let material = Material::stored(writing, &account.name, &repository.id).await?;
-        return compare(writing, repository, material, confirmation(run), now).await;
+        let confirmation = confirmation(writing, run, repository).await?;
+        return compare(writing, repository, material, confirmation, now).await;
     }
     let names = world::repository_names(writing, &account.id).await?;
     let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
@@ -238,8 +267,17 @@ async fn compare_stored(
     Ok(Compared { material: Material::settled(), decided: Decided::nothing(&account.name), live })
 }
 
-fn confirmation(run: &Run) -> Confirmation {
-    if run.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing }
+/// The proposals that still stand and the changes to open new ones for.
+fn offered_by(plan: &Plan, reconciled: &Reconciled, previous_files: &ResourceMap<String>) -> offer::Offered {
+    let planned = |position: &usize| {
+        let step = &plan.steps[*position];
+        let key = &step.change.key;
+        PlannedChange::of(*position, step, previous_files.get(key.kind, &key.name).cloned())
+    };
+    offer::Offered {
+        keep: reconciled.keep.iter().map(|(id, position)| (id.clone(), planned(position))).collect(),
+        open: reconciled.open.iter().map(planned).collect(),
+    }
 }
 
 async fn store_desired(

@@ -26,6 +26,7 @@ mod live;
 mod notifications;
 mod overview;
 mod people;
+mod plan_sets;
 mod policy;
 mod preview;
 mod proposal;

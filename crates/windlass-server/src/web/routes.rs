@@ -7,8 +7,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
 use super::{
-    answer, approvals, audit, drift, edit, entrance, events, guard, live, notifications, overview, preview,
-    proposal, repositories, resource, resources, runs, topology,
+    answer, approvals, audit, drift, edit, entrance, events, guard, live, notifications, overview, plan_sets,
+    preview, proposal, repositories, resource, resources, runs, topology,
 };
 use super::{invitations, people, policy, repository, repository_form, settings, sso, tokens};
 use crate::http::guard::panicked;
@@ -51,6 +51,8 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::Sync => post(repositories::sync),
         Page::Runs => get(runs::list),
         Page::Run => get(runs::show),
+        Page::ApproveSet => post(plan_sets::approve),
+        Page::ConfirmFailure => post(plan_sets::confirm_failure),
         Page::RegisterForm => get(repository_form::show),
         Page::Register => post(repository_form::register),
         Page::Probe => post(repository_form::probe),

@@ -37,9 +37,9 @@ fn planted_faults_are_found_each_by_its_name() {
         ("UPDATE resources SET owner_id = 'gone'", "every owned resource belongs to a registered repository"),
         (
             "UPDATE proposals SET repository_id = 'gone'",
-            "every open proposal belongs to a registered repository",
+            "every open proposal is a direct change or belongs to a registered repository",
         ),
-        ("DELETE FROM run_proposals", "every proposal belongs to a run"),
+        ("DELETE FROM run_proposals", "every open proposal is a direct change or belongs to a run"),
         ("DELETE FROM chains WHERE account_id <> ''", "every account has its chain"),
         ("UPDATE resources SET spec = '{'", "every resource can be read: node edge cannot be read"),
         ("UPDATE resources SET kind = 'gnome'", "every resource can be read: gnome edge cannot be read"),

@@ -19,6 +19,7 @@ mod identities;
 mod invitations;
 mod isolation;
 mod leases;
+mod plans;
 mod previews;
 mod proposal_lists;
 mod proposals;

@@ -174,6 +174,7 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
             digest: digest.to_owned(),
             reason: Some("fine".to_owned()),
             at: at(second),
+            set_id: None,
         };
         let mut writing = world.store.write().await.unwrap();
         for approval in

@@ -79,8 +79,13 @@ fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
             assert!(writing.proposal_move(&proposals[index].id, &moved).await.unwrap());
         }
         for proposal in &proposals {
-            let approval =
-                Approval { approver: "ada".to_owned(), digest: "d".to_owned(), reason: None, at: at(1) };
+            let approval = Approval {
+                approver: "ada".to_owned(),
+                digest: "d".to_owned(),
+                reason: None,
+                at: at(1),
+                set_id: None,
+            };
             writing.approvals_add(&[(&proposal.id, approval)]).await.unwrap();
         }
         writing.run_proposals_add(&[(&named.id, &proposals[3].id, 0)]).await.unwrap();

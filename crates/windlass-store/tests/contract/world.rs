@@ -207,6 +207,7 @@ pub(crate) fn repository(account_id: &str, name: &str) -> Repository {
         forge_error: None,
         left_by: None,
         quarantines: Quarantines::default(),
+        confirmed_failure: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use serde_json::{Value, json};
 use windlass_api::permission::Permission;
-use windlass_api::types::{ProposalInfo, RunInfo};
+use windlass_api::types::{ChangeSetInfo, ProposalInfo, RunInfo};
 
 use super::Allowed;
 use crate::frame::{Frame, Place};
@@ -156,6 +156,12 @@ impl Approvals {
 }
 
 impl RunGroup {
+    /// The run's whole plan, where it can be approved as one and that is more than one change.
+    pub(crate) fn whole_plan(&self) -> Option<&ChangeSetInfo> {
+        let whole = self.run.as_ref()?.sets.first()?;
+        (whole.count > 1).then_some(whole)
+    }
+
     pub(crate) fn tally(&self, change: &str) -> usize {
         let is_so = |item: &&Item| item.proposal.change == change;
         self.same.iter().flat_map(|same| &same.proposals).filter(is_so).count()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use serde_json::Value;
 use windlass_api::permission::Permission;
-use windlass_api::types::{ActionInfo, RunInfo, RunProposal};
+use windlass_api::types::{ActionInfo, ChangeSetInfo, RunInfo, RunProposal};
 use windlass_core::proposal::Status;
 
 use super::Allowed;
@@ -22,6 +22,9 @@ const SKIPPED_SHOWN: usize = 100;
 
 /// What a run waits for that is told before the rest is only counted.
 const WAITS_SHOWN: usize = 8;
+
+/// Groups of identical changes that are shown before the rest is only counted.
+const GROUPS_SHOWN: usize = 20;
 
 /// Which of a run's changes are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -213,6 +216,25 @@ impl Run {
     /// Whether it was stopped because it would destroy too much.
     pub(crate) fn is_stopped(&self) -> bool {
         self.run.error.as_ref().is_some_and(|error| error.code == MASS_DESTROY)
+    }
+
+    /// What of its plan can be approved as one, and how many groups more there are than are shown. A group that is the
+    /// whole plan is not shown twice.
+    pub(crate) fn sets(&self) -> (Vec<&ChangeSetInfo>, usize) {
+        let sets = &self.run.sets;
+        let whole = sets.first().map_or(0, |set| set.count);
+        let groups: Vec<&ChangeSetInfo> = sets.iter().skip(1).filter(|set| set.count < whole).collect();
+        let more = groups.len().saturating_sub(GROUPS_SHOWN);
+        (sets.iter().take(1).chain(groups.into_iter().take(GROUPS_SHOWN)).collect(), more)
+    }
+
+    /// Whether there is anything left to approve of its plan.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.pending() > 0 || self.run.remaining > 0
+    }
+
+    pub(crate) fn may_approve(&self) -> Allowed {
+        Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
     }
 
     pub(crate) fn may_sync(&self) -> Allowed {

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types as api;
 use windlass_api::types::{
-    AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ContributorInfo, ErrorBody, ErrorDetail, EventInfo,
-    FieldChange, ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo, QuarantineInfo,
-    QuarantinedWork, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
+    AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ChangeSetInfo, ContributorInfo, ErrorBody, ErrorDetail,
+    EventInfo, FieldChange, ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo,
+    QuarantineInfo, QuarantinedWork, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
 };
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
@@ -149,6 +149,19 @@ pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
     }
 }
 
+fn change_set(t: &str, count: usize) -> ChangeSetInfo {
+    ChangeSetInfo {
+        digest: text(t),
+        scope: text(t),
+        kind: some(t),
+        change: some(t),
+        count,
+        destroys: 1,
+        names: vec![text(t)],
+        approved_by: vec![text(t)],
+    }
+}
+
 fn run(t: &str) -> RunInfo {
     let action = || ActionInfo {
         proposal_id: some(t),
@@ -177,6 +190,9 @@ fn run(t: &str) -> RunInfo {
         remaining: 1,
         requires_approval: true,
         approval_request_id: text(t),
+        plan_digest: some(t),
+        sets: vec![change_set(t, 4), change_set(t, 2)],
+        holds_proposals: true,
         proposals: vec![RunProposal {
             id: text(t),
             action: text(t),

@@ -34,6 +34,19 @@ pub(crate) enum RunCommand {
         /// Its id, or a beginning or end of it that no other has.
         id: String,
     },
+    /// Release proposals that are held because a repository's newest run failed. Holds for this failed run only.
+    ConfirmFailure {
+        /// Its id, or a beginning or end of it that no other has.
+        id: String,
+
+        /// Why.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
 }
 
 /// How much of a list.
@@ -83,9 +96,25 @@ pub(crate) enum ProposalCommand {
         id: String,
     },
     /// Approve proposals: exactly what is shown, and nothing that changed meanwhile.
+    ///
+    /// With --run, the whole plan of the run is approved as one, or one group of identical changes in it: also what is not
+    /// proposed yet because of the cap. The approval falls as soon as a newer plan has other changes.
     Approve {
         #[command(flatten)]
         which: Which,
+
+        /// The digest of the plan that was reviewed, as `windlass run show` tells it. If it is another by now, nothing is
+        /// approved.
+        #[arg(long, value_name = "DIGEST", requires = "run", conflicts_with = "group")]
+        plan: Option<String>,
+
+        /// Only this group of identical changes, by its digest or the beginning of it.
+        #[arg(long, value_name = "DIGEST", requires = "run")]
+        group: Option<String>,
+
+        /// Destroys in the plan or group are meant. Needed with --yes where there are any.
+        #[arg(long, requires = "run")]
+        include_destroys: bool,
 
         /// Why.
         #[arg(long, value_name = "TEXT")]
@@ -137,7 +166,7 @@ pub(crate) struct Which {
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
 
-    /// All open proposals of this run.
+    /// All of this run.
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
 

@@ -2,6 +2,7 @@
 
 mod access;
 mod apply;
+mod approve_set;
 mod audit;
 pub(crate) mod completions;
 mod confirm;

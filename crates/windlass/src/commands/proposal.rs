@@ -9,12 +9,15 @@ use windlass_api::types::{
 };
 
 use super::confirm::{Asked, Consent, confirm};
-use super::edit;
 use super::find::{self, Amount};
 use super::remote::Remote;
+use super::{approve_set, edit};
 use crate::args::gitops::{Paging, ProposalCommand, Which};
 use crate::exit::{CommandError, Exit};
 use crate::view;
+
+/// Proposals that are decided about in one request: an id and a digest of each stay well below what a server reads.
+const IN_ONE_REQUEST: usize = 1_000;
 
 pub(super) fn run(command: &ProposalCommand, remote: &Remote) -> Result<Exit, CommandError> {
     match command {
@@ -35,7 +38,23 @@ pub(super) fn run(command: &ProposalCommand, remote: &Remote) -> Result<Exit, Co
             let answer = remote.ask(remote.call(Operation::ProposalShow, &[&id]))?;
             show(&answer, remote)
         }
-        ProposalCommand::Approve { which, reason, yes } => {
+        ProposalCommand::Approve {
+            which: Which { run: Some(run), .. },
+            plan,
+            group,
+            include_destroys,
+            reason,
+            yes,
+        } => {
+            let wanted = approve_set::Wanted { plan: plan.as_deref(), group: group.as_deref() };
+            let answer = approve_set::Answer {
+                reason: reason.clone(),
+                asked: (*yes).into(),
+                include_destroys: *include_destroys,
+            };
+            approve_set::run(run, &wanted, &answer, remote)
+        }
+        ProposalCommand::Approve { which, reason, yes, .. } => {
             let proposals = chosen(which, "pending_approval", remote)?;
             let decision = Decision::Approve { reason: reason.clone() };
             decide(&proposals, &decision, (*yes).into(), remote)
@@ -80,6 +99,18 @@ pub(super) fn show(answer: &serde_json::Value, remote: &Remote) -> Result<Exit, 
     remote
         .show::<ProposalEnvelope>(answer, |shown, terminal| view::proposal::one(&shown.proposal, terminal))?;
     Ok(Exit::Fine)
+}
+
+/// Approves the open proposals of a run one by one.
+pub(super) fn approve_open(
+    run: &str,
+    reason: Option<String>,
+    asked: Asked,
+    remote: &Remote,
+) -> Result<Exit, CommandError> {
+    let which = Which { ids: Vec::new(), run: Some(run.to_owned()), all: false };
+    let proposals = chosen(&which, "pending_approval", remote)?;
+    decide(&proposals, &Decision::Approve { reason }, asked, remote)
 }
 
 /// What to do with proposals.
@@ -165,21 +196,33 @@ fn decide_all(
     decision: &Decision,
     remote: &Remote,
 ) -> Result<Exit, CommandError> {
+    let mut all = BatchResult { done: 0, refused: 0, results: Vec::new() };
+    for part in proposals.chunks(IN_ONE_REQUEST) {
+        let answer =
+            remote.ask(remote.call(Operation::ProposalBatch, &[]).body(&batch_of(part, decision)))?;
+        let result: BatchResult = remote.read(&answer)?;
+        all.done += result.done;
+        all.refused += result.refused;
+        all.results.extend(result.results);
+    }
+    let answer = serde_json::to_value(&all).unwrap_or_default();
+    let result = remote.show::<BatchResult>(&answer, |result, _| view::proposal::batch(result, proposals))?;
+    Ok(if result.refused == 0 { Exit::Fine } else { Exit::Problems })
+}
+
+fn batch_of(proposals: &[ProposalInfo], decision: &Decision) -> BatchBody {
     let digests: BTreeMap<String, String> =
         proposals.iter().map(|proposal| (proposal.id.clone(), proposal.digest.clone())).collect();
     let (word, reason, until_change) = match decision {
         Decision::Approve { reason } => (BatchDecision::Approve, reason, false),
         Decision::Reject { reason, until_change } => (BatchDecision::Reject, reason, *until_change),
     };
-    let body = BatchBody {
+    BatchBody {
         decision: word,
         ids: proposals.iter().map(|proposal| proposal.id.clone()).collect(),
         approval_request_id: None,
         digests,
         reason: reason.clone(),
         until_change,
-    };
-    let answer = remote.ask(remote.call(Operation::ProposalBatch, &[]).body(&body))?;
-    let result = remote.show::<BatchResult>(&answer, |result, _| view::proposal::batch(result, proposals))?;
-    Ok(if result.refused == 0 { Exit::Fine } else { Exit::Problems })
+    }
 }

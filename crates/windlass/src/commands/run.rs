@@ -1,8 +1,9 @@
 //! `windlass run`.
 
 use windlass_api::endpoint::Operation;
-use windlass_api::types::{RunEnvelope, RunList};
+use windlass_api::types::{ConfirmFailureBody, RunEnvelope, RunList};
 
+use super::confirm::{Consent, confirm};
 use super::remote::Remote;
 use super::{find, sync};
 use crate::args::gitops::RunCommand;
@@ -24,6 +25,17 @@ pub(super) fn run(command: &RunCommand, remote: &Remote) -> Result<Exit, Command
             let shown = remote
                 .show::<RunEnvelope>(&answer, |shown, terminal| view::run::one(&shown.sync_run, terminal))?;
             Ok(sync::exit(&shown.sync_run))
+        }
+        RunCommand::ConfirmFailure { id, reason, yes } => {
+            let id = find::run(id, remote)?;
+            let question = "Apply approved proposals although the repository's newest sync failed?";
+            if confirm(question, (*yes).into())? == Consent::Refused {
+                return Ok(Exit::Problems);
+            }
+            let body = ConfirmFailureBody { reason: reason.clone() };
+            let answer = remote.ask(remote.call(Operation::RunConfirmFailure, &[&id]).body(&body))?;
+            remote.show::<RunEnvelope>(&answer, |shown, _| view::run::released(&shown.sync_run))?;
+            Ok(Exit::Fine)
         }
     }
 }

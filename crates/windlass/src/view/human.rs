@@ -248,7 +248,7 @@ fn write_footer(out: &mut impl io::Write, planned: &Planned<'_>) -> io::Result<(
     }
     if planned.remaining > 0 {
         let runs = planned.changes().div_ceil(planned.cap);
-        writeln!(out, "\nOne run proposes {} changes: this takes {runs} runs.", planned.cap)?;
+        writeln!(out, "\nAt most {} changes are open at a time: this takes {runs} batches.", planned.cap)?;
     }
     writeln!(out, "\n{dim}Plan {}{dim:#}", planned.digest)
 }

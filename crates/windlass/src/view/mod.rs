@@ -10,6 +10,7 @@ pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod json;
 pub(crate) mod notify;
+pub(crate) mod plan_set;
 pub(crate) mod progress;
 pub(crate) mod proposal;
 pub(crate) mod repository;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use windlass_api::types::{BatchResult, ErrorBody, FieldChange, GateInfo, ProposalInfo};
+use windlass_api::types::{BatchItem, BatchResult, ErrorBody, FieldChange, GateInfo, ProposalInfo};
 use windlass_core::tell::{field_text, payload_lines};
 
 use super::table::{Table, state_style, state_word};
@@ -16,6 +16,9 @@ const DIM: Style = Style::new().dimmed();
 
 /// All columns of a list fit side by side in terminals of this width.
 const ROOMY: usize = 110;
+
+/// Proposals that are told one by one; of more, only how many there are.
+const REVIEWED: usize = 200;
 
 /// What came of one proposal.
 pub(crate) struct ApplyOutcome {
@@ -240,12 +243,17 @@ fn write_gate(out: &mut impl io::Write, gate: &GateInfo) -> io::Result<()> {
 /// Prints what is about to be decided: each change in full, because that is what the decision binds to.
 pub(crate) fn reviewed(proposals: &[ProposalInfo], terminal: &Terminal) -> io::Result<()> {
     let mut out = anstream::stdout();
-    for proposal in proposals {
+    for proposal in proposals.iter().take(REVIEWED) {
         write!(out, "{DIM}{}{DIM:#}  ", short(&proposal.id))?;
         write_title(&mut out, proposal)?;
         write_change(&mut out, proposal, terminal)?;
     }
-    Ok(())
+    match proposals.len().saturating_sub(REVIEWED) {
+        0 => Ok(()),
+        more => {
+            writeln!(out, "and {more} more: `windlass proposal list --all` and `proposal show` tell them")
+        }
+    }
 }
 
 /// Prints what became of one proposal that was decided.
@@ -267,7 +275,9 @@ pub(crate) fn batch(result: &BatchResult, proposals: &[ProposalInfo]) -> io::Res
         let found = proposals.iter().find(|proposal| proposal.id == id);
         found.map_or_else(|| id.to_owned(), |found| format!("{} {} {}", found.change, found.kind, found.name))
     };
-    for item in &result.results {
+    // Of many, those that were refused are what is news.
+    let is_told = |item: &&BatchItem| result.results.len() <= REVIEWED || item.error.is_some();
+    for item in result.results.iter().filter(is_told).take(REVIEWED) {
         let status = item.status.as_deref().unwrap_or("unknown");
         let state = state_style(status);
         writeln!(out, "{}  {state}{}{state:#}", clean(&name_of(&item.id)), clean(status))?;

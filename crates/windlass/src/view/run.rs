@@ -17,6 +17,9 @@ const BOLD: Style = Style::new().bold();
 /// Names of one kind and change that are shown; the rest is counted.
 const NAMED: usize = 8;
 
+/// Proposals and actions that are listed; the rest is counted.
+const LISTED: usize = 200;
+
 /// Prints runs.
 pub(crate) fn list(runs: &[RunInfo], terminal: &Terminal) -> io::Result<()> {
     let mut table =
@@ -71,6 +74,7 @@ pub(crate) fn one(run: &RunInfo, terminal: &Terminal) -> io::Result<()> {
     write_error(&mut out, run)?;
     write_problems(&mut out, &run.problems)?;
     write_diff(&mut out, run)?;
+    write_sets(&mut out, run)?;
     write_proposals(&mut out, run, terminal)?;
     write_actions(&mut out, "Applied", &run.applied_actions)?;
     write_actions(&mut out, "Failed", &run.failed_actions)?;
@@ -170,12 +174,25 @@ fn write_diff(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
     Ok(())
 }
 
+/// What of the plan can be approved as one, where that is more than one proposal.
+fn write_sets(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
+    let Some(whole) = run.sets.first().filter(|whole| whole.count > 1) else { return Ok(()) };
+    writeln!(out, "\n{BOLD}Plan{BOLD:#} {}", clean(&whole.digest))?;
+    super::plan_set::write(out, &run.sets)
+}
+
+/// Prints that held proposals go on.
+pub(crate) fn released(run: &RunInfo) -> io::Result<()> {
+    let mut out = anstream::stdout();
+    writeln!(out, "approved proposals of {} go on although this run failed", clean(&run.repository_name))
+}
+
 fn write_proposals(out: &mut impl io::Write, run: &RunInfo, terminal: &Terminal) -> io::Result<()> {
     if !run.proposals.is_empty() {
         writeln!(out, "\n{BOLD}{}{BOLD:#}, in order", count(run.proposals.len(), "proposal"))?;
     }
     let dim = Style::new().dimmed();
-    for proposal in &run.proposals {
+    for proposal in run.proposals.iter().take(LISTED) {
         let (sign, style) = sign(&proposal.change);
         let state = state_style(&proposal.status);
         let (kind, name, status) = (clean(&proposal.kind), clean(&proposal.name), clean(&proposal.status));
@@ -194,18 +211,26 @@ fn write_proposals(out: &mut impl io::Write, run: &RunInfo, terminal: &Terminal)
             .iter()
             .try_for_each(|reason| writeln!(out, "              waits: {}", clean(reason)))?;
     }
-    Ok(())
+    write_more(out, run.proposals.len())
+}
+
+/// How many more there are than are listed.
+fn write_more(out: &mut impl io::Write, all: usize) -> io::Result<()> {
+    match all.saturating_sub(LISTED) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more; -o json has them all"),
+    }
 }
 
 fn write_actions(out: &mut impl io::Write, title: &str, actions: &[ActionInfo]) -> io::Result<()> {
     if !actions.is_empty() {
         writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
     }
-    for action in actions {
+    for action in actions.iter().take(LISTED) {
         let reason = action.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         writeln!(out, "  {} {}{}", clean(&action.action), clean(&action.name), clean(&reason))?;
     }
-    Ok(())
+    write_more(out, actions.len())
 }
 
 fn write_end(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
@@ -214,7 +239,7 @@ fn write_end(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
         run.waiting_for.iter().try_for_each(|reason| writeln!(out, "  - {}", clean(reason)))?;
     }
     if run.remaining > 0 {
-        writeln!(out, "\n{} left for later runs.", count(run.remaining, "change"))?;
+        writeln!(out, "\n{} not proposed yet.", count(run.remaining, "change"))?;
     }
     let still: usize = run.drift_after_apply.iter().flat_map(grouped).map(|group| group.names.len()).sum();
     if still > 0 {

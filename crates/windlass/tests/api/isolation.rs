@@ -145,6 +145,7 @@ fn sound_body(operation: Operation) -> Value {
         Operation::DriftAdopt => json!({"resources": [{"kind": "node", "name": "edge-01"}]}),
         Operation::DriftAccept => json!({"kind": "node", "name": "edge-01", "reason": "meant"}),
         Operation::PreviewCreate => json!({"ref": "main"}),
+        Operation::RunApprove => json!({"digest": "sha256:00"}),
         Operation::ProposalEdit => json!({"payload": {"region": "us"}}),
         Operation::UserPatch => json!({"role": "viewer"}),
         _ => json!({}),
@@ -156,7 +157,7 @@ async fn subjects(installation: &Installation, of: &Tenant, operation: Operation
     match operation {
         Operation::TokenRevoke => vec![of.token.clone()],
         Operation::UserPatch | Operation::UserRemove => vec![of.admin.id.clone(), of.admin.email.clone()],
-        Operation::RunShow => vec![of.run.clone()],
+        Operation::RunShow | Operation::RunApprove | Operation::RunConfirmFailure => vec![of.run.clone()],
         Operation::Resource(noun, _) => {
             let page = installation.get(&of.admin, &format!("/api/v1/system/{}", noun.path())).await;
             let list = &page[noun.plural()];

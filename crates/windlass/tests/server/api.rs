@@ -9,9 +9,9 @@ use windlass_api::client::{Call, Client, ClientError};
 use windlass_api::endpoint::{Operation, Verb};
 use windlass_api::noun::Noun;
 use windlass_api::types::{
-    AuditInfo, AuditList, BatchBody, BatchDecision, BatchResult, DriftReport, EventInfo, EventList,
-    ProposalEnvelope, ProposalInfo, ProposalList, RepositoryBody, RepositoryEnvelope, RepositoryFields,
-    RepositoryInfo, ResourceInfo, ResourceList, RunEnvelope, RunInfo, SyncBody,
+    ApprovedSet, AuditInfo, AuditList, BatchBody, BatchDecision, BatchResult, DriftReport, EventInfo,
+    EventList, ProposalEnvelope, ProposalInfo, ProposalList, RepositoryBody, RepositoryEnvelope,
+    RepositoryFields, RepositoryInfo, ResourceInfo, ResourceList, RunEnvelope, RunInfo, SyncBody,
 };
 use windlass_core::redacted::Redacted;
 
@@ -130,12 +130,22 @@ impl Api {
         Ok(done.proposal)
     }
 
-    /// Waits until nothing of a run is open any more.
+    /// Waits until nothing of a run that is approved is left to apply. As changes are done, the run may propose more.
     pub(crate) fn settled(&self, run: &str) -> Result<RunInfo> {
         self.try_wait_for("the end of a run's proposals", |api| {
             let run = api.run(run)?;
-            Ok((!run.proposals.iter().any(|proposal| is_open(&proposal.status))).then_some(run))
+            Ok((!run.proposals.iter().any(|proposal| proposal.status == "approved")).then_some(run))
         })
+    }
+
+    /// Approves a set of a run's plan by its digest.
+    pub(crate) fn approve_set(&self, run: &str, body: &Value) -> Result<ApprovedSet> {
+        self.send(self.call(Operation::RunApprove, &[run]).body(body))
+    }
+
+    /// Waits until a run is where it shall be.
+    pub(crate) fn wait_for_run(&self, id: &str, status: &str) -> RunInfo {
+        self.wait_for(status, |api| api.run(id).ok().filter(|run| run.status == status))
     }
 
     /// Syncs, approves everything and waits until it is applied.

@@ -1,6 +1,7 @@
 //! More differences than one run may propose.
 
 use serde_json::json;
+use windlass_api::endpoint::Operation;
 use windlass_api::types::{BatchBody, BatchDecision, RunInfo};
 use windlass_testkit::servers::Postgres;
 
@@ -9,23 +10,25 @@ use crate::fleet::{nodes, register, repository_with};
 use crate::installation::Installation;
 
 #[test]
-fn a_hundred_differences_come_in_four_batches() {
+fn a_hundred_differences_come_in_four_batches_of_one_run() {
     let installation = Installation::new();
     let server = installation.serve(&["--max-proposals-per-tick", "25"]);
     let api = &server.api;
     let work = repository_with(&nodes("web", "web", 0..99));
     let repository = register(api, "fleet-config", &work);
-    for remaining in [75, 50, 25] {
-        let run = api.sync(&repository.id).unwrap();
-        assert_eq!((run.status.as_str(), run.remaining, run.proposals.len()), ("partial", remaining, 25));
-        api.decide(&run, BatchDecision::Approve).unwrap();
-        let run = api.settled(&run.id).unwrap();
-        assert_eq!((run.status.as_str(), run.applied_actions.len()), ("partial", 25));
-    }
     let run = api.sync(&repository.id).unwrap();
-    assert_eq!((run.status.as_str(), run.remaining, run.proposals.len()), ("diff_ready", 0, 25));
+    assert_eq!((run.status.as_str(), run.remaining, run.proposals.len()), ("partial", 75, 25));
+    for (remaining, status) in [(50, "partial"), (25, "partial"), (0, "diff_ready")] {
+        api.decide(&run, BatchDecision::Approve).unwrap();
+        let next = api.wait_for("the next batch", |api| {
+            let run = api.run(&run.id).unwrap();
+            let pending = run.proposals.iter().filter(|proposal| proposal.status == "pending_approval");
+            (run.remaining == remaining && pending.count() == 25).then_some(run)
+        });
+        assert_eq!((next.status.as_str(), next.applied_actions.len()), (status, 75 - remaining));
+    }
     api.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status, "applied");
+    assert_eq!(api.wait_for_run(&run.id, "applied").applied_actions.len(), 100);
     let run = api.sync(&repository.id).unwrap();
     assert_eq!((run.status.as_str(), run.remaining, run.diff_count), ("success", 0, 0));
     assert_eq!(api.resources().unwrap().len(), 100);
@@ -56,7 +59,7 @@ fn what_the_database_refuses_fails_alone() {
 }
 
 #[test]
-fn each_sync_opens_at_most_the_cap_and_nothing_twice() {
+fn at_most_the_cap_is_open_at_a_time_and_nothing_twice() {
     let installation = Installation::new();
     let server = installation.serve(&["--max-proposals-per-tick", "5"]);
     let work = repository_with(&nodes("web", "web", 0..11));
@@ -64,9 +67,33 @@ fn each_sync_opens_at_most_the_cap_and_nothing_twice() {
     let first = server.api.sync(&repository.id).unwrap();
     let second = server.api.sync(&repository.id).unwrap();
     assert_eq!((first.status.as_str(), first.remaining, first.proposals.len()), ("partial", 7, 5));
-    assert_eq!((second.status.as_str(), second.remaining, second.proposals.len()), ("partial", 2, 10));
-    assert_eq!(second.proposals[..5], first.proposals);
-    assert_eq!(server.api.proposals().unwrap().len(), 10);
+    assert_eq!((second.status.as_str(), second.remaining, second.proposals.len()), ("partial", 7, 5));
+    assert_eq!(second.proposals, first.proposals);
+    assert_eq!(server.api.proposals().unwrap().len(), 5);
+    server.stop();
+}
+
+#[test]
+fn what_a_rule_blocks_takes_no_room_from_the_others() {
+    let installation = Installation::new();
+    let server = installation.serve(&["--max-proposals-per-tick", "3"]);
+    let api = &server.api;
+    let rules = json!([{"name": "frozen", "action": "block", "match": {"names": ["web-00*"]}}]);
+    let body = json!({"policy": {"rules": rules}});
+    api.text(api.call(Operation::PolicyReplace, &[]).body(&body)).unwrap();
+    let work = repository_with(&nodes("web", "web", 0..12));
+    let repository = register(api, "fleet-config", &work);
+    let run = api.sync(&repository.id).unwrap();
+    let others = |run: &RunInfo| -> Vec<String> {
+        let open = run.proposals.iter().filter(|proposal| proposal.status == "pending_approval");
+        open.filter(|it| !it.name.starts_with("web-00")).map(|it| it.id.clone()).collect()
+    };
+    // The template first, then the two nodes that no rule blocks: behind ten that nobody can approve.
+    api.approve(&others(&run)[0]).unwrap();
+    let run = api.wait_for("the last two", |api| {
+        api.run(&run.id).ok().filter(|run| run.remaining == 0 && others(run).len() == 2)
+    });
+    assert_eq!(run.proposals.len(), 13);
     server.stop();
 }
 

@@ -22,12 +22,14 @@ mod keys;
 mod moving;
 mod notifications;
 mod numbers;
+mod plans;
 mod previews;
 mod proposals;
 mod pull_requests;
 mod reasons;
 mod replicas;
 mod sharing;
+mod stale;
 mod stopping;
 mod tls;
 #[cfg(feature = "otlp")]

@@ -15,6 +15,7 @@ mod forms;
 mod happenings;
 mod invitations;
 mod pages;
+mod plans;
 mod repositories;
 mod resources;
 mod runs;

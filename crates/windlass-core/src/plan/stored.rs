@@ -1,0 +1,152 @@
+//! A plan as it is stored with its run: each change by its digests, without specs, and the sets of it that can be
+//! approved as one.
+//!
+//! What is opened later is opened from here, so that nothing has to be compared again; whoever opens it checks that
+//! accepted and desired state are still what the plan was made from.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::set::{ChangeSet, NAMES_KEPT, SetScope};
+use super::{Group, Plan, Step, groups};
+use crate::diff::{Action, Cause};
+use crate::digest::Digest;
+use crate::gate::binding;
+use crate::resource::{Kind, ResourceKey, ResourceMap};
+
+/// Groups that can be approved as one, the largest first where there are more. Nobody reviews more, and the list is
+/// read with every look at a run.
+const MAX_GROUPS: usize = 200;
+
+/// One change of a stored plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredStep {
+    /// The kind of resource.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// Why it changes.
+    pub cause: Cause,
+    /// The accepted state it was planned against.
+    pub base: Option<Digest>,
+    /// What git wanted.
+    pub desired: Option<Digest>,
+    /// Its group, by number; none for a change that is like no other.
+    pub group: Option<usize>,
+    /// Changes of the same plan that come first.
+    pub waits_for: Vec<String>,
+    /// The file that declared the resource before, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_file: Option<String>,
+}
+
+impl StoredStep {
+    fn of(step: &Step, group: Option<usize>) -> StoredStep {
+        let change = &step.change;
+        StoredStep {
+            kind: change.key.kind,
+            name: change.key.name.clone(),
+            cause: change.cause,
+            base: change.base,
+            desired: change.desired,
+            group,
+            waits_for: step.waits_for.iter().map(ToString::to_string).collect(),
+            previous_file: None,
+        }
+    }
+
+    /// The resource.
+    pub fn key(&self) -> ResourceKey {
+        ResourceKey::new(self.kind, self.name.as_str())
+    }
+
+    /// What an approval of the change binds to.
+    pub fn binding(&self) -> Digest {
+        binding(&self.key(), self.base, self.desired)
+    }
+
+    /// What is done.
+    pub const fn action(&self) -> Action {
+        self.cause.action()
+    }
+}
+
+/// A plan as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredPlan {
+    /// Its changes, in order.
+    pub steps: Vec<StoredStep>,
+    /// The whole plan first, then the groups; a step's group is the number of its set here.
+    pub sets: Vec<ChangeSet>,
+}
+
+impl StoredPlan {
+    /// The plan as it is stored.
+    pub fn of(plan: &Plan) -> StoredPlan {
+        let mut chosen: Vec<Group<'_>> =
+            groups(plan).into_iter().filter(|group| group.steps.len() > 1).collect();
+        if chosen.len() > MAX_GROUPS {
+            chosen.sort_by_key(|group| std::cmp::Reverse(group.steps.len()));
+            chosen.truncate(MAX_GROUPS);
+            chosen.sort_by_key(|group| group.steps[0].0);
+        }
+        let mut numbers: Vec<Option<usize>> = vec![None; plan.steps.len()];
+        for (index, group) in chosen.iter().enumerate() {
+            for (position, _) in &group.steps {
+                numbers[position - 1] = Some(index + 1);
+            }
+        }
+        let steps: Vec<StoredStep> =
+            plan.steps.iter().zip(&numbers).map(|(step, group)| StoredStep::of(step, *group)).collect();
+        let bindings: Vec<Digest> = steps.iter().map(StoredStep::binding).collect();
+        let mut sets = vec![whole(&steps, &bindings)];
+        sets.extend(chosen.iter().map(|group| set_of(group, &bindings)));
+        StoredPlan { steps, sets }
+    }
+
+    /// The same plan, with the files that declared its resources before.
+    pub fn with_previous_files(mut self, files: &ResourceMap<String>) -> StoredPlan {
+        for step in &mut self.steps {
+            step.previous_file = files.get(step.kind, &step.name).cloned();
+        }
+        self
+    }
+}
+
+fn whole(steps: &[StoredStep], bindings: &[Digest]) -> ChangeSet {
+    let members: BTreeSet<Digest> = bindings.iter().copied().collect();
+    ChangeSet {
+        scope: SetScope::Plan,
+        digest: SetScope::Plan.digest(&members),
+        kind: None,
+        cause: None,
+        count: steps.len(),
+        destroys: steps.iter().filter(|step| step.action() == Action::Destroy).count(),
+        names: steps.iter().take(NAMES_KEPT).map(|step| step.name.clone()).collect(),
+    }
+}
+
+fn set_of(group: &Group<'_>, bindings: &[Digest]) -> ChangeSet {
+    let members: BTreeSet<Digest> = group.steps.iter().map(|(position, _)| bindings[position - 1]).collect();
+    let scope = SetScope::Group(group.signature);
+    let count = group.steps.len();
+    ChangeSet {
+        scope,
+        digest: scope.digest(&members),
+        kind: Some(group.kind),
+        cause: Some(group.cause),
+        count,
+        destroys: if group.cause.action() == Action::Destroy { count } else { 0 },
+        names: group.steps.iter().take(NAMES_KEPT).map(|(_, step)| step.name().to_owned()).collect(),
+    }
+}
+
+/// What the members of a set bind to, among the changes of a stored plan.
+pub fn members_of(scope: SetScope, steps: &[StoredStep], sets: &[ChangeSet]) -> BTreeSet<Digest> {
+    let signature = |step: &StoredStep| match sets.get(step.group?)?.scope {
+        SetScope::Group(signature) => Some(signature),
+        SetScope::Plan => None,
+    };
+    steps.iter().filter(|step| scope.includes(signature(step))).map(StoredStep::binding).collect()
+}

@@ -1,0 +1,76 @@
+//! Approving a set of a run's plan, and releasing proposals that a failed run holds.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use windlass_api::types::{ApproveSetBody, ApprovedSet};
+use windlass_web::frame::{Notice, Tone};
+
+use super::answer;
+use super::form::Form;
+use super::visit::{Visit, local};
+use crate::auth::Identity;
+use crate::decide;
+use crate::http::error::HttpError;
+use crate::http::plan_sets::approve_set;
+use crate::http::request::Answer;
+use crate::server::Server;
+
+/// What the button of a list adds to a set's digest where its label said how many destroys there are.
+const WITH_DESTROYS: &str = " destroys";
+
+/// Refusals that are told on the page itself.
+const REFUSALS: [StatusCode; 3] =
+    [StatusCode::CONFLICT, StatusCode::FORBIDDEN, StatusCode::UNPROCESSABLE_ENTITY];
+
+pub(super) async fn approve(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Answer {
+    let page = format!("/app/runs/{id}");
+    let back = local(form.text("back")).unwrap_or(&page);
+    // Without the set that was looked at, nothing says what is approved.
+    let Some(set) = form.filled("digest").or_else(|| form.filled("set")) else {
+        return Err(HttpError::bad_request("the form does not say what was reviewed", "reload the page"));
+    };
+    let body = ApproveSetBody {
+        digest: set.trim_end_matches(WITH_DESTROYS).to_owned(),
+        include_destroys: form.is_ticked("include_destroys") || set.ends_with(WITH_DESTROYS),
+        reason: form.filled("reason").map(str::to_owned),
+    };
+    let notice = notice_of(approve_set(&server, &who, &id, &body).await)?;
+    answer::go_saying(&server, &visit, back, &notice)
+}
+
+fn notice_of(approved: Result<ApprovedSet, HttpError>) -> Result<Notice, HttpError> {
+    let approved = match approved {
+        Ok(approved) => approved,
+        Err(error) if REFUSALS.contains(&error.status()) => {
+            let body = error.into_body();
+            let lines = if body.help.is_empty() { Vec::new() } else { vec![body.help] };
+            return Ok(Notice { tone: Tone::Bad, message: body.message, lines });
+        }
+        Err(error) => return Err(error),
+    };
+    let tone = if approved.not_counted.is_empty() { Tone::Good } else { Tone::Warn };
+    let mut notice = Notice::new(tone, format!("{} changes approved as one", approved.count));
+    if approved.waiting > 0 {
+        notice.lines.push(format!("{} wait for more approvals", approved.waiting));
+    }
+    notice.lines.extend(approved.not_counted.into_iter().take(8));
+    Ok(notice)
+}
+
+pub(super) async fn confirm_failure(
+    State(server): State<Server>,
+    who: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Answer {
+    decide::confirm_failure(&server, &who, &id, form.filled("reason")).await?;
+    let notice = Notice::new(Tone::Good, "Approved proposals go on although this run failed");
+    answer::go_saying(&server, &visit, &format!("/app/runs/{id}"), &notice)
+}

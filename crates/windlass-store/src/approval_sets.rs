@@ -1,0 +1,145 @@
+//! Approvals of sets: a whole plan, or a group of identical changes in it.
+
+use std::collections::BTreeSet;
+
+use windlass_core::digest::Digest;
+use windlass_core::plan::SetScope;
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, values};
+use crate::write::Writing;
+
+/// Someone's approval of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalSet {
+    /// Its id.
+    pub id: String,
+    /// Its account.
+    pub account_id: String,
+    /// The repository whose plan it is about.
+    pub repository_id: String,
+    /// The plan. A newer one takes its place while the set stays the same.
+    pub plan_id: String,
+    /// Which changes of the plan.
+    pub scope: SetScope,
+    /// The digest that was approved.
+    pub digest: Digest,
+    /// How many changes it had.
+    pub members: usize,
+    /// How many of them destroy something.
+    pub destroys: usize,
+    /// Who approved.
+    pub approver: String,
+    /// Why.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Timestamp,
+    /// Since when and why it no longer counts.
+    pub fallen: Option<(Timestamp, String)>,
+}
+
+const COLUMNS: &str = "id, account_id, repository_id, plan_id, group_digest, digest, members, destroys, approver, \
+                       reason, at, fallen_at, fallen_reason";
+
+fn read_set(row: &mut Row) -> Result<ApprovalSet, StoreError> {
+    Ok(ApprovalSet {
+        id: row.text()?,
+        account_id: row.text()?,
+        repository_id: row.text()?,
+        plan_id: row.text()?,
+        scope: row.optional_digest()?.map_or(SetScope::Plan, SetScope::Group),
+        digest: row.digest()?,
+        members: row.count()?,
+        destroys: row.count()?,
+        approver: row.text()?,
+        reason: row.optional_text()?,
+        at: row.moment()?,
+        fallen: {
+            let (at, reason) = (row.optional_moment()?, row.optional_text()?);
+            at.map(|at| (at, reason.unwrap_or_default()))
+        },
+    })
+}
+
+impl Reading {
+    /// Approvals of sets of a repository that count, oldest first.
+    pub async fn approval_sets_standing(
+        &mut self,
+        repository_id: &str,
+    ) -> Result<Vec<ApprovalSet>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM approval_sets WHERE repository_id = $1 AND fallen_at IS NULL ORDER BY id"
+        );
+        let mut rows = self.connection.rows_built(sql, values![repository_id]).await?;
+        rows.iter_mut().map(read_set).collect()
+    }
+
+    /// Approvals of sets of a plan, those that fell included, oldest first.
+    pub async fn approval_sets_of(&mut self, plan_id: &str) -> Result<Vec<ApprovalSet>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM approval_sets WHERE plan_id = $1 ORDER BY id");
+        let mut rows = self.connection.rows_built(sql, values![plan_id]).await?;
+        rows.iter_mut().map(read_set).collect()
+    }
+
+    /// For which of these contents a set's approval was given to a proposal already: set and content.
+    pub async fn approval_sets_used(
+        &mut self,
+        sets: &[&str],
+        contents: &[Digest],
+    ) -> Result<BTreeSet<(String, Digest)>, StoreError> {
+        let pairs = sets.iter().flat_map(|set| contents.iter().map(move |content| values![*set, *content]));
+        let prefix = "WITH given (set_id, digest) AS (VALUES";
+        let suffix = ") SELECT approvals.set_id, approvals.digest FROM given CROSS JOIN approvals \
+                      WHERE approvals.set_id = given.set_id AND approvals.digest = given.digest";
+        let mut rows = self.connection.rows_many(prefix, pairs.collect(), suffix).await?;
+        rows.iter_mut().map(|row| Ok((row.text()?, row.digest()?))).collect()
+    }
+}
+
+impl Writing {
+    /// Stores an approval of a set.
+    pub async fn approval_set_add(&mut self, set: &ApprovalSet) -> Result<(), StoreError> {
+        let sql = "INSERT INTO approval_sets (id, account_id, repository_id, plan_id, group_digest, digest, members, \
+                   destroys, approver, reason, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        let group = match set.scope {
+            SetScope::Plan => None,
+            SetScope::Group(signature) => Some(signature),
+        };
+        let values = values![
+            &set.id,
+            &set.account_id,
+            &set.repository_id,
+            &set.plan_id,
+            group,
+            set.digest,
+            set.members,
+            set.destroys,
+            &set.approver,
+            &set.reason,
+            set.at
+        ];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Notes that a newer plan has the same set.
+    pub async fn approval_set_carry(&mut self, id: &str, plan_id: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE approval_sets SET plan_id = $2 WHERE id = $1 AND fallen_at IS NULL";
+        self.connection.execute(sql, values![id, plan_id]).await?;
+        Ok(())
+    }
+
+    /// Notes that an approval of a set no longer counts. False if it had fallen.
+    pub async fn approval_set_fall(
+        &mut self,
+        id: &str,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql =
+            "UPDATE approval_sets SET fallen_at = $2, fallen_reason = $3 WHERE id = $1 AND fallen_at IS NULL";
+        Ok(self.connection.execute(sql, values![id, now, reason]).await? == 1)
+    }
+}

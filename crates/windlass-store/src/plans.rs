@@ -1,0 +1,251 @@
+//! Plans of runs: what each would do, in order, by digests.
+//!
+//! The changes of a plan are kept only while it is its repository's newest: what was planned before is told by the
+//! proposals that came of it.
+
+use std::collections::BTreeSet;
+
+use windlass_core::digest::Digest;
+use windlass_core::plan::{ChangeSet, StoredPlan, StoredStep};
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::sql::{Row, Value, values};
+use crate::write::Writing;
+
+/// Changes in one row.
+const STEPS_IN_ROW: usize = 250;
+
+/// A plan, without its changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanRecord {
+    /// Its id.
+    pub id: String,
+    /// Its account.
+    pub account_id: String,
+    /// Its repository.
+    pub repository_id: String,
+    /// The run that made it first.
+    pub run_id: String,
+    /// The repository's plan before it.
+    pub parent_id: Option<String>,
+    /// The plan's digest.
+    pub digest: Digest,
+    /// How many changes it has.
+    pub steps: usize,
+    /// What of it can be approved as one: the whole plan first, then groups.
+    pub sets: Vec<ChangeSet>,
+    /// The commit for which someone confirmed that it destroys most of what the repository owns.
+    pub confirmed_commit: Option<String>,
+    /// Since when it is known.
+    pub created_at: Timestamp,
+}
+
+/// A run whose plan has changes that are yet to be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnopenedPlan {
+    /// The run.
+    pub run_id: String,
+    /// Its repository.
+    pub repository_id: String,
+    /// Its plan.
+    pub plan_id: String,
+    /// From which position on.
+    pub next_position: usize,
+}
+
+const COLUMNS: &str = "plans.id, plans.account_id, plans.repository_id, plans.run_id, plans.parent_id, plans.digest, \
+                       plans.steps, plans.sets, plans.confirmed_commit, plans.created_at";
+
+fn read_plan(row: &mut Row) -> Result<PlanRecord, StoreError> {
+    Ok(PlanRecord {
+        id: row.text()?,
+        account_id: row.text()?,
+        repository_id: row.text()?,
+        run_id: row.text()?,
+        parent_id: row.optional_text()?,
+        digest: row.digest()?,
+        steps: row.count()?,
+        sets: row.json()?,
+        confirmed_commit: row.optional_text()?,
+        created_at: row.moment()?,
+    })
+}
+
+impl Reading {
+    /// The newest plan of a repository.
+    pub async fn plan_newest(&mut self, repository_id: &str) -> Result<Option<PlanRecord>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM plans WHERE repository_id = $1 ORDER BY id DESC LIMIT 1");
+        let mut rows = self.connection.rows_built(sql, values![repository_id]).await?;
+        rows.first_mut().map(read_plan).transpose()
+    }
+
+    /// The plan of a run of an account; none if it found nothing to do, or is older than plans are kept.
+    pub async fn plan_of_run(
+        &mut self,
+        account_id: &str,
+        run_id: &str,
+    ) -> Result<Option<PlanRecord>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sync_runs JOIN plans ON plans.id = sync_runs.plan_id \
+             WHERE sync_runs.id = $1 AND sync_runs.account_id = $2"
+        );
+        let mut rows = self.connection.rows_built(sql, values![run_id, account_id]).await?;
+        rows.first_mut().map(read_plan).transpose()
+    }
+
+    /// The changes of a plan, in order. None are kept of a plan that is not its repository's newest.
+    pub async fn plan_steps(&mut self, plan_id: &str) -> Result<Vec<StoredStep>, StoreError> {
+        let sql = "SELECT steps FROM plan_steps WHERE plan_id = $1 ORDER BY position";
+        let mut steps = Vec::new();
+        for row in &mut self.connection.rows(sql, values![plan_id]).await? {
+            steps.extend(row.json::<Vec<StoredStep>>()?);
+        }
+        Ok(steps)
+    }
+
+    /// Some changes of a plan from a position on, each with its position: a part of it, never the rest of a long one.
+    pub async fn plan_steps_from(
+        &mut self,
+        plan_id: &str,
+        position: usize,
+    ) -> Result<Vec<(usize, StoredStep)>, StoreError> {
+        let first = position / STEPS_IN_ROW * STEPS_IN_ROW;
+        let sql = "SELECT steps FROM plan_steps WHERE plan_id = $1 AND position = $2";
+        let mut rows = self.connection.rows(sql, values![plan_id, first]).await?;
+        let Some(row) = rows.first_mut() else { return Ok(Vec::new()) };
+        let steps: Vec<StoredStep> = row.json()?;
+        Ok(steps
+            .into_iter()
+            .enumerate()
+            .map(|(index, step)| (first + index, step))
+            .filter(|(at, _)| *at >= position)
+            .collect())
+    }
+
+    /// Runs of an account whose plan has changes that are yet to be opened: the last good one of each repository.
+    pub async fn plans_unopened(&mut self, account_id: &str) -> Result<Vec<UnopenedPlan>, StoreError> {
+        let sql = "SELECT sync_runs.id, sync_runs.repository_id, sync_runs.plan_id, sync_runs.next_position \
+                   FROM sync_runs JOIN repositories ON repositories.good_run_id = sync_runs.id \
+                   WHERE sync_runs.account_id = $1 AND sync_runs.next_position IS NOT NULL \
+                   AND sync_runs.plan_id IS NOT NULL ORDER BY sync_runs.id";
+        let mut rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter_mut()
+            .map(|row| {
+                Ok(UnopenedPlan {
+                    run_id: row.text()?,
+                    repository_id: row.text()?,
+                    plan_id: row.text()?,
+                    next_position: row.count()?,
+                })
+            })
+            .collect()
+    }
+
+    /// Of these changes of a repository, those that were applied as they were planned, by what an approval binds to.
+    pub async fn steps_applied(
+        &mut self,
+        repository_id: &str,
+        steps: &[StoredStep],
+    ) -> Result<BTreeSet<Digest>, StoreError> {
+        let given = steps.iter().map(|step| values![repository_id, step.kind.slug(), &step.name]).collect();
+        let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT proposals.kind, proposals.name, proposals.base_digest, proposals.desired_digest \
+                      FROM given CROSS JOIN proposals WHERE proposals.repository_id = given.repository_id \
+                      AND proposals.kind = given.kind AND proposals.name = given.name \
+                      AND proposals.status = 'applied' AND proposals.edited_digest IS NULL";
+        let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
+        rows.iter_mut()
+            .map(|row| {
+                let kind = row.word(Kind::from_word)?;
+                let key = ResourceKey::new(kind, row.text()?);
+                Ok(windlass_core::gate::binding(&key, row.optional_digest()?, row.optional_digest()?))
+            })
+            .collect()
+    }
+}
+
+impl Writing {
+    /// Stores a plan with its changes, and forgets those of the repository's plans before it.
+    pub async fn plan_add(&mut self, record: &PlanRecord, plan: &StoredPlan) -> Result<(), StoreError> {
+        let sql = "DELETE FROM plan_steps WHERE plan_id IN (SELECT id FROM plans WHERE repository_id = $1)";
+        self.connection.execute(sql, values![&record.repository_id]).await?;
+        let sql = "INSERT INTO plans (id, account_id, repository_id, run_id, parent_id, digest, steps, sets, \
+                   confirmed_commit, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        let values = values![
+            &record.id,
+            &record.account_id,
+            &record.repository_id,
+            &record.run_id,
+            &record.parent_id,
+            record.digest,
+            record.steps,
+            json_text(&record.sets),
+            &record.confirmed_commit,
+            record.created_at
+        ];
+        self.connection.execute(sql, values).await?;
+        let row = |(index, steps): (usize, &[StoredStep])| -> Vec<Value> {
+            values![&record.id, index * STEPS_IN_ROW, json_text(&steps)]
+        };
+        let rows = plan.steps.chunks(STEPS_IN_ROW).enumerate().map(row).collect();
+        self.connection
+            .execute_many("INSERT INTO plan_steps (plan_id, position, steps) VALUES", rows, "")
+            .await?;
+        Ok(())
+    }
+
+    /// Notes for which commit someone confirmed that a plan destroys most of what its repository owns.
+    pub async fn plan_confirm(&mut self, id: &str, commit: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE plans SET confirmed_commit = $2 WHERE id = $1";
+        self.connection.execute(sql, values![id, commit]).await?;
+        Ok(())
+    }
+
+    /// Notes the plan of a run, and from which position on its changes are yet to be opened.
+    pub async fn run_planned(
+        &mut self,
+        run_id: &str,
+        plan_id: Option<&str>,
+        next_position: Option<usize>,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE sync_runs SET plan_id = $2, next_position = $3 WHERE id = $1";
+        let next = next_position.map_or(Value::Number(None), Value::from);
+        self.connection.execute(sql, vec![run_id.into(), plan_id.into(), next]).await?;
+        Ok(())
+    }
+
+    /// Notes that changes of a run's plan were opened: how many are left, and from which position on. False if someone
+    /// else did meanwhile.
+    pub async fn run_opened(
+        &mut self,
+        unopened: &UnopenedPlan,
+        remaining: usize,
+        next_position: Option<usize>,
+    ) -> Result<bool, StoreError> {
+        let sql =
+            "UPDATE sync_runs SET remaining = $3, next_position = $4 WHERE id = $1 AND next_position = $2";
+        let next = next_position.map_or(Value::Number(None), Value::from);
+        let values = vec![(&unopened.run_id).into(), unopened.next_position.into(), remaining.into(), next];
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+
+    /// Forgets plans older than a moment that no run names any more. What was approved of them stays on the record.
+    pub async fn plans_forget(&mut self, before: Timestamp) -> Result<(), StoreError> {
+        for sql in [
+            "DELETE FROM plan_steps WHERE plan_id IN (SELECT plans.id FROM plans WHERE created_at < $1 \
+             AND NOT EXISTS (SELECT 1 FROM sync_runs WHERE sync_runs.plan_id = plans.id))",
+            "DELETE FROM plans WHERE created_at < $1 \
+             AND NOT EXISTS (SELECT 1 FROM sync_runs WHERE sync_runs.plan_id = plans.id)",
+        ] {
+            self.connection.execute(sql, values![before]).await?;
+        }
+        Ok(())
+    }
+}
+
+fn json_text(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("digests, words and numbers are JSON")
+}
