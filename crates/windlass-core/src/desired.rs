@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::content::ContentId;
 use crate::digest::Digest;
 use crate::manifest::{Origin, ProviderConfig};
 use crate::resource::{ResourceMap, Spec};
@@ -22,12 +23,20 @@ pub struct Desired {
 pub struct Declared {
     /// What it should be, defaults filled in.
     pub spec: Arc<Spec>,
-    /// The digest of the spec.
+    /// The resource's digest.
     pub digest: Digest,
     /// Which of the fleet's files declares it.
     pub file: usize,
     /// Where in that file.
     pub origin: Origin,
+}
+
+impl Declared {
+    /// Notes what stands at the paths that the spec names, where that is known.
+    pub fn note_contents(&mut self, content_of: impl Fn(&str) -> Option<ContentId>) {
+        self.spec = Arc::new(self.spec.with_contents(content_of));
+        self.digest = self.spec.digest();
+    }
 }
 
 impl Desired {

@@ -16,6 +16,7 @@ pub mod allocate;
 pub mod catalogue;
 pub mod code;
 pub mod conflict;
+pub mod content;
 pub mod credential_hosts;
 pub mod desired;
 pub mod diagnostic;

@@ -1,5 +1,6 @@
 //! What Windlass holds as accepted: the state a fleet is compared with.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -37,6 +38,25 @@ pub enum Owner {
 }
 
 impl Live {
+    /// Has what is declared keep what is live at paths of which the content is not known: what was not told is not compared.
+    pub fn fill_unknown_contents(&self, desired: &mut Desired, unknown: &BTreeSet<String>) {
+        let affected: Vec<ResourceKey> = desired
+            .resources
+            .iter()
+            .filter(|(_, _, declared)| declared.spec.named_paths().iter().any(|path| unknown.contains(*path)))
+            .map(|(kind, name, _)| ResourceKey::new(kind, name))
+            .collect();
+        for key in affected {
+            let Some(live) = self.resources.get(key.kind, &key.name) else { continue };
+            let Some(declared) = desired.resources.get_mut(key.kind, &key.name) else { continue };
+            let mut contents = live.spec.contents();
+            contents.retain(|path, _| unknown.contains(*path));
+            let spec = Arc::clone(&declared.spec);
+            contents.extend(spec.contents());
+            declared.note_contents(|path| contents.get(path).copied());
+        }
+    }
+
     /// The state after `desired` was applied by a repository, starting from nothing.
     pub fn after(desired: &Desired, owner: &Owner) -> Live {
         let resources = desired
@@ -52,5 +72,35 @@ impl Live {
             })
             .collect();
         Live { resources }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::ContentId;
+    use crate::manifest::{Context, FLEET_FILE, Memo, SourceFile};
+    use crate::resource::Kind;
+
+    #[test]
+    fn what_was_not_told_is_not_compared_and_what_was_told_is() {
+        let text = "version: 1\naccount: acme\nmodules:\n- name: web\n  host:\n    files:\n      /a: {source: a}\n      /b: {source: b}\n";
+        let files = [SourceFile::new(FLEET_FILE, text.as_bytes().to_vec())];
+        let mut desired = Memo::default().read_once(&files, &Context::offline()).desired;
+        let content = |byte: u8| Some(ContentId::blob([byte; 20]));
+        let declared = |desired: &mut Desired, a: Option<ContentId>, b: Option<ContentId>| {
+            let web = desired.resources.get_mut(Kind::Module, "web").unwrap();
+            web.note_contents(|path| if path == "a" { a } else { b });
+            web.digest
+        };
+        declared(&mut desired, content(1), content(2));
+        let live = Live::after(&desired, &Owner::Nobody);
+        let unknown = BTreeSet::from(["b".to_owned()]);
+        for (a, is_same) in [(1, true), (9, false)] {
+            declared(&mut desired, content(a), None);
+            live.fill_unknown_contents(&mut desired, &unknown);
+            let digest = desired.resources.get(Kind::Module, "web").unwrap().digest;
+            assert_eq!(digest == live.resources.get(Kind::Module, "web").unwrap().digest, is_same);
+        }
     }
 }

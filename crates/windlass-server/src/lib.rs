@@ -10,6 +10,7 @@ mod checkpoint;
 mod clock;
 mod config;
 mod connections;
+mod contents;
 mod crash;
 mod credential_binding;
 mod decide;

@@ -1,6 +1,7 @@
 //! Opening proposals for changes of a plan, and keeping those that still stand in their place.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use windlass_core::conflict::Claimant;
 use windlass_core::diff::Change;
@@ -12,6 +13,7 @@ use windlass_store::{
     Account, AccountWriting, Approval, Placed, Proposal, Repository, Run, StoreError, new_id,
 };
 
+use crate::contents;
 use crate::gatekeeper::Gatekeeper;
 use crate::grant::{granted, let_through, tell_grant};
 use crate::holdings::{Candidate, Declarations};
@@ -21,6 +23,8 @@ use crate::world::World;
 
 /// In which circumstances a run's changes are offered.
 pub(crate) struct Offer<'o> {
+    /// Where the repository's mirror is: what differs in files is looked up there.
+    pub(crate) mirror: PathBuf,
     pub(crate) account: &'o Account,
     pub(crate) repository: &'o Repository,
     pub(crate) run: &'o Run,
@@ -98,6 +102,9 @@ pub(crate) async fn open_proposals(
         approvals.extend(given.into_iter().map(|approval| (proposal.id.clone(), approval)));
         opened.push(proposal);
     }
+    let changed = opened.iter().flat_map(|proposal: &Proposal| proposal.change.content_changes()).collect();
+    let differences = contents::differences(vec![offer.mirror.clone()], changed).await;
+    writing.content_differences_put(&differences, offer.now).await?;
     writing.proposals_add(&opened).await?;
     let approvals: Vec<_> = approvals.iter().map(|(id, given)| (id.as_str(), given.clone())).collect();
     writing.approvals_add(&approvals).await?;

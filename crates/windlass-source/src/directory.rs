@@ -1,5 +1,6 @@
 //! A directory on disk as a tree.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -7,18 +8,23 @@ use std::path::{Path, PathBuf};
 use windlass_core::manifest::Selection;
 
 use crate::walk::{Child, Directories, WalkLimits, too_many_names, walk};
+use windlass_core::content::FileSide;
+
+use crate::content::{Content, ObjectEntry, Objects};
+use crate::disk::Ids;
 use crate::{EntryKind, ReadError, Tree};
 
 /// A directory on disk. Links inside it are seen and refused, never followed.
 #[derive(Clone, Debug)]
 pub struct Directory {
     root: PathBuf,
+    ids: RefCell<Ids>,
 }
 
 impl Directory {
     /// The tree below this directory.
     pub fn new(root: impl Into<PathBuf>) -> Directory {
-        Directory { root: root.into() }
+        Directory { root: root.into(), ids: RefCell::default() }
     }
 
     fn kind_of(path: &Path) -> std::io::Result<EntryKind> {
@@ -79,6 +85,13 @@ impl Tree for Directory {
         Ok(Some(kind))
     }
 
+    fn content(&self, path: &str) -> Result<Content, ReadError> {
+        let plain = path.strip_prefix("./").unwrap_or(path).trim_matches('/');
+        let kind = self.entry(plain)?;
+        let id = self.ids.borrow_mut().content(&self.root.join(plain), kind);
+        id.map_err(|source| ReadError { path: path.to_owned(), source })
+    }
+
     fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError> {
         walk(self, (), selection, WalkLimits::default())
     }
@@ -94,5 +107,16 @@ impl Tree for Directory {
             .read_to_end(&mut bytes)
             .map_err(fail)?;
         Ok(bytes)
+    }
+}
+
+/// What ids were made of: as much as [`Tree::content`] was asked for.
+impl Objects for Directory {
+    fn directory(&self, id: &[u8; 20], limit: usize) -> Result<Option<Vec<ObjectEntry>>, ReadError> {
+        Ok(self.ids.borrow().directory(id, limit))
+    }
+
+    fn file(&self, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, ReadError> {
+        self.ids.borrow().file(id, limit)
     }
 }

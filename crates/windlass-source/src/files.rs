@@ -5,6 +5,10 @@ use std::ops::Bound;
 
 use windlass_core::manifest::{MAX_FILES, Selection};
 
+use windlass_core::content::ContentId;
+
+use crate::content::Content;
+use crate::git::IdHasher;
 use crate::{EntryKind, ReadError, Tree};
 
 /// Enough of a path to recognise it.
@@ -25,6 +29,8 @@ pub struct Files {
     files: BTreeMap<String, Vec<u8>>,
     /// Paths that are there without their content.
     there: BTreeSet<String>,
+    /// Git's ids of what stands at paths, as whoever sent the files says.
+    contents: BTreeMap<String, ContentId>,
 }
 
 impl Files {
@@ -43,6 +49,19 @@ impl Files {
             tree.there.insert(path);
         }
         Ok(tree)
+    }
+
+    /// The same tree with git's ids of what stands at paths: whoever has the files knows them without sending everything.
+    pub fn with_contents(
+        mut self,
+        contents: impl IntoIterator<Item = (String, ContentId)>,
+    ) -> Result<Files, FilePathError> {
+        for (path, content) in contents {
+            check(&path)?;
+            self.there.insert(path.clone());
+            self.contents.insert(path, content);
+        }
+        Ok(self)
     }
 
     /// Whether something lies in this directory, or below.
@@ -88,6 +107,22 @@ impl Tree for Files {
                 is_there.then_some(EntryKind::Directory)
             }
         })
+    }
+
+    fn content(&self, path: &str) -> Result<Content, ReadError> {
+        let plain = path.strip_prefix("./").unwrap_or(path).trim_end_matches('/');
+        if let Some(content) = self.contents.get(plain) {
+            return Ok(Content::Known(*content));
+        }
+        match self.files.get(plain) {
+            Some(bytes) => {
+                let id = IdHasher::of("blob", bytes);
+                id.map(|id| Content::Known(ContentId::blob(id)))
+                    .map_err(|source| ReadError { path: path.to_owned(), source })
+            }
+            None if self.there.contains(plain) || self.is_directory(plain) => Ok(Content::Unknown),
+            None => Ok(Content::Nothing),
+        }
     }
 
     fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError> {

@@ -5,7 +5,9 @@
 //! links and submodules are refused everywhere, and nothing larger than the limits is ever read into memory: whatever is
 //! walked, listed or read has a budget, which is asked before the work.
 
+mod content;
 mod directory;
+mod disk;
 mod files;
 mod git;
 mod parallel;
@@ -13,15 +15,16 @@ mod read;
 mod remote;
 mod walk;
 
+pub use content::{Content, NoObjects, ObjectEntry, ObjectKind, Objects, content_differences};
 pub use directory::Directory;
 pub use files::{FilePathError, Files};
 pub use git::{
-    Author, Check, CheckResult, CommitId, CommitInfo, FetchError, FetchOptions, Fetched, GitError, GitTree,
-    Limits, Mirror, MirrorError, Movement, NewFile, Problem, Push, PushError, Revision, SignatureProblem,
-    SignedBy, Signers, SignersError, test_remote,
+    Author, Check, CheckResult, CommitId, CommitInfo, FetchError, FetchOptions, Fetched, GitError,
+    GitObjects, GitTree, Limits, Mirror, MirrorError, Movement, NewFile, Problem, Push, PushError, Revision,
+    SignatureProblem, SignedBy, Signers, SignersError, test_remote,
 };
 pub use parallel::read_ahead;
-pub use read::{FleetFiles, read_fleet};
+pub use read::{FleetFiles, read_fleet, unreadable};
 pub use remote::{
     Branch, BranchError, Credential, HostKeys, HostKeysError, Insecure, PathPrefix, PathPrefixError,
     RemoteUrl, RemoteUrlError, Scheme,
@@ -55,6 +58,9 @@ pub struct ReadError {
 pub trait Tree {
     /// What stands at a path, without following links anywhere on the way. `None` if nothing does.
     fn entry(&self, path: &str) -> Result<Option<EntryKind>, ReadError>;
+
+    /// What stands at a path, by git's id of it. A tree that has the ids already reads nothing for it.
+    fn content(&self, path: &str) -> Result<Content, ReadError>;
 
     /// The paths that are selected, directories left out, sorted. Of more than a fleet may have, only some.
     fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError>;

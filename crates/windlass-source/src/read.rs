@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::code::Code;
-use windlass_core::diagnostic::Diagnostic;
+use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::manifest::{
     FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, Memo, Selection, SourceFile,
 };
 use windlass_core::yaml::MAX_FILE_BYTES;
 
+use crate::content::Content;
 use crate::walk::TooMuch;
 use crate::{EntryKind, ReadError, Tree};
 
@@ -121,7 +122,8 @@ fn not_regular(path: &str) -> Diagnostic {
         .help("put the content itself into the repository")
 }
 
-fn unreadable(root: &str, error: &ReadError) -> Diagnostic {
+/// The problem that something could not be read; `root` is the file that asks for it.
+pub fn unreadable(root: &str, error: &ReadError) -> Diagnostic {
     if let Some(TooMuch(reason)) = error.source.downcast_ref() {
         // Told where `include` stands: what it names is a directory, and perhaps an endless one.
         let place = if error.path.is_empty() { String::new() } else { format!(", at {}", error.path) };
@@ -135,27 +137,42 @@ fn unreadable(root: &str, error: &ReadError) -> Diagnostic {
 }
 
 impl FleetFiles {
-    /// Adds a problem for each path the fleet needs and the tree does not have.
-    pub fn check_paths(tree: &impl Tree, fleet: &mut Fleet) {
-        let mut asked: BTreeMap<String, bool> = BTreeMap::new();
-        let mut unread = None;
+    /// Notes what stands at the paths that the fleet's resources name, and adds a problem for each path that the tree does
+    /// not have. Each path is looked up once, however many resources name it. Returns the paths of which nothing is known
+    /// but that they are there.
+    pub fn check_paths(tree: &impl Tree, fleet: &mut Fleet) -> BTreeSet<String> {
+        let mut found: BTreeMap<String, Content> = BTreeMap::new();
+        let mut unread: Vec<Diagnostic> = Vec::new();
+        let root = fleet.files.first().map_or(FLEET_FILE, |root| root.path.as_str()).to_owned();
         let mut missing = fleet.repository_paths();
         missing.retain(|needed| {
-            let mut is_there = |path: &str| match tree.entry(path) {
-                Ok(found) => matches!(found, Some(EntryKind::File(_) | EntryKind::Directory)),
-                // Nobody knows whether it is there: the reason is told instead, once.
-                Err(error) => {
-                    unread.get_or_insert(error);
-                    true
-                }
-            };
-            !*asked.entry(needed.path.clone()).or_insert_with(|| is_there(&needed.path))
+            let content = found.get(&needed.path).copied().unwrap_or_else(|| {
+                let content = tree.content(&needed.path).unwrap_or_else(|error| {
+                    let problem = unreadable(&root, &error);
+                    // Once a budget is used up, every path is refused for the same reason.
+                    if problem.code != Code::TreeTooLarge || unread.iter().all(|it| it.code != problem.code) {
+                        unread.push(problem);
+                    }
+                    Content::Unknown
+                });
+                found.insert(needed.path.clone(), content);
+                content
+            });
+            content == Content::Nothing
         });
-        let root = fleet.files.first().map_or(FLEET_FILE, |root| root.path.as_str());
-        let told = unread.as_ref().map(|error| unreadable(root, error));
-        fleet.diagnostics.extend(told);
+        let known = |(path, content): (&String, &Content)| match content {
+            Content::Known(id) => Some((path.clone(), *id)),
+            Content::Nothing | Content::Unknown => None,
+        };
+        fleet.note_contents(&found.iter().filter_map(known).collect());
+        if !unread.is_empty() {
+            fleet.diagnostics.append(&mut unread);
+            diagnostic::sort(&mut fleet.diagnostics);
+        }
         if !missing.is_empty() {
             fleet.report_missing_paths(missing);
         }
+        found.retain(|_, content| *content == Content::Unknown);
+        found.into_keys().collect()
     }
 }

@@ -30,6 +30,7 @@ const POSTGRES_SESSION: &str = "SET lock_timeout = '15s'; SET idle_in_transactio
 /// Number, name and text of every migration. One that was released is never changed.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "first", include_str!("../migrations/0001_first.sql")),
+    (2, "content", include_str!("../migrations/0002_content.sql")),
     (3, "gate", include_str!("../migrations/0003_gate.sql")),
     (4, "plans", include_str!("../migrations/0004_plans.sql")),
     (5, "moved_repositories", include_str!("../migrations/0005_moved_repositories.sql")),

@@ -11,6 +11,7 @@ mod audit;
 mod check;
 mod checkpoints;
 mod connection;
+mod contents;
 mod credential_bindings;
 mod db;
 mod deliveries;

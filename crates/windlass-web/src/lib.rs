@@ -16,6 +16,7 @@
 //! 5. A hostile model in `tests/escaping.rs`.
 
 pub mod assets;
+pub mod content;
 pub mod diff;
 mod escape;
 pub mod frame;

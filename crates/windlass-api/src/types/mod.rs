@@ -4,6 +4,7 @@
 mod account;
 mod audit;
 mod auth;
+mod content;
 mod credential;
 mod drift;
 mod error;
@@ -29,6 +30,7 @@ pub use auth::{
     ReceivedInvitationList, Session, SignsInWith, TokenBody, TokenCreated, TokenInfo, TokenList, UserAdded,
     UserBody, UserCreated, UserEnvelope, UserInfo, UserList, UserPatch,
 };
+pub use content::{ContentDifference, FileDifference};
 pub use credential::{
     CredentialBindingBody, CredentialBindingInfo, CredentialBindingList, CredentialInfo, CredentialList,
 };

@@ -24,6 +24,10 @@ pub struct PreviewBody {
     /// Beside `files`: other paths that the fleet names and that are there.
     #[serde(default, deserialize_with = "few_paths", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// Beside `files`: git's ids of what stands at those paths, as `blob:…` for a file and `tree:…` for a directory. The
+    /// content of a path without an id is not compared, and the plan says so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub contents: BTreeMap<String, String>,
     /// Beside `files`: what they are called in lists, for example the branch. The last preview of each name is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::content::ContentDifference;
+
 /// A proposal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProposalInfo {
@@ -35,6 +37,9 @@ pub struct ProposalInfo {
     pub desired: Option<Value>,
     /// The fields that differ, for an update.
     pub fields: Vec<FieldChange>,
+    /// What differs in the files that it names. A list of proposals shows as much as fits; one by itself shows all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ContentDifference>,
     /// What someone made of it before approval.
     pub edited_payload: Option<Value>,
     /// Who did.

@@ -85,8 +85,10 @@ pub fn adopt(
 
 fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> Wanted {
     let differs = |(key, live): &&(ResourceKey, Option<Arc<Spec>>)| {
-        let declared = fleet.desired.resources.get(key.kind, &key.name).map(|declared| declared.digest);
-        declared != live.as_ref().map(|live| live.digest())
+        // Text is all that is edited here: what stands at the paths a resource names is changed by changing those files.
+        let declared = fleet.desired.resources.get(key.kind, &key.name);
+        declared.map(|declared| declared.spec.declared_digest())
+            != live.as_ref().map(|live| live.declared_digest())
     };
     wanted.iter().filter(differs).cloned().collect()
 }

@@ -31,7 +31,7 @@ pub(super) fn check(fleet: &Fleet, edited: &[Edited], wanted: &Wanted) -> Result
     }
     for (key, live) in wanted {
         match live {
-            Some(live) => expected.insert(key.clone(), live.digest()),
+            Some(live) => expected.insert(key.clone(), live.declared_digest()),
             None => expected.remove(key),
         };
     }

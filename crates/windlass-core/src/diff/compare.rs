@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use super::fields::{FieldChange, field_changes, hide_secrets};
+use super::fields::{FieldChange, content_fields, field_changes, hide_secrets};
 use crate::code::Code;
+use crate::content::ContentChange;
 use crate::desired::Desired;
 use crate::digest::Digest;
 use crate::live::{Live, LiveResource, Owner};
@@ -95,10 +96,29 @@ impl Change {
     pub fn fields(&self) -> Vec<FieldChange> {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => {
-                field_changes(&before.to_json(Defaults::Fill), &after.to_json(Defaults::Fill))
+                let mut fields =
+                    field_changes(&before.to_json(Defaults::Fill), &after.to_json(Defaults::Fill));
+                fields.extend(content_fields(&before.contents(), &after.contents()));
+                fields
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The paths whose content becomes different or is named for the first time, in order. A path that is named no longer
+    /// is a field that differs; nothing of it is left to look at.
+    pub fn content_changes(&self) -> Vec<ContentChange> {
+        let Some(after) = &self.after else { return Vec::new() };
+        let before = self.before.as_ref().map(|before| before.contents()).unwrap_or_default();
+        let after = after.contents().into_iter();
+        after
+            .map(|(path, after)| ContentChange {
+                path: path.to_owned(),
+                before: before.get(path).copied(),
+                after,
+            })
+            .filter(|change| change.before != Some(change.after))
+            .collect()
     }
 
     /// The spec that is created, updated to or destroyed, without defaults, secrets hidden.

@@ -1,8 +1,11 @@
 //! Which fields of a resource differ.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::content::ContentId;
 use crate::secret;
 use crate::shape::{Segment, path_text};
 
@@ -56,6 +59,24 @@ fn collect<'v>(before: &'v Value, after: &'v Value, path: &mut Vec<&'v str>, cha
         before: shown(before),
         after: shown(after),
     });
+}
+
+/// The paths of which the content differs, each as a field by the name of `content`.
+pub(super) fn content_fields(
+    before: &BTreeMap<&str, ContentId>,
+    after: &BTreeMap<&str, ContentId>,
+) -> Vec<FieldChange> {
+    let paths: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
+    let shown = |content: Option<&ContentId>| content.map_or(Value::Null, |id| Value::String(id.to_string()));
+    paths
+        .into_iter()
+        .filter(|path| before.get(path) != after.get(path))
+        .map(|path| FieldChange {
+            path: path_text([Segment::Key("content"), Segment::Key(path)].into_iter()),
+            before: shown(before.get(path)),
+            after: shown(after.get(path)),
+        })
+        .collect()
 }
 
 /// A value with everything under secret-looking keys replaced.

@@ -1,7 +1,7 @@
 //! Resources → sections with the text of each entry.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::node::Node;
 use super::write::{self, STEP};
@@ -11,12 +11,17 @@ use crate::resource::{Home, Kind, ResourceKey, Spec, member_name};
 use crate::shape::{Defaults, Description};
 use crate::yaml::MAX_DEPTH;
 
+/// Paths that are told before the rest is counted.
+const PATHS_TOLD: usize = 100;
+
 /// A fleet about to be written.
 pub(super) struct Fleet {
     pub(super) sections: Vec<Section>,
     pub(super) left_out: Vec<LeftOut>,
     /// How many values are masked.
     pub(super) masked: usize,
+    /// Paths of the repository that resources name: what stands there is not part of an export.
+    paths: BTreeSet<String>,
 }
 
 /// One section.
@@ -47,7 +52,9 @@ impl Fleet {
         for (name, spec) in resources {
             kinds.entry(spec.kind()).or_default().insert(name, spec);
         }
-        let mut fleet = Fleet { sections: Vec::new(), left_out: homeless(&kinds), masked: 0 };
+        let specs = kinds.values().flat_map(BTreeMap::values);
+        let paths = specs.flat_map(|spec| spec.named_paths()).map(str::to_owned).collect();
+        let mut fleet = Fleet { sections: Vec::new(), left_out: homeless(&kinds), masked: 0, paths };
         let masking = Masking { values, masked: Cell::new(0) };
         let members = Members::of(&kinds, &masking);
         for (kind, specs) in kinds.iter().filter(|(kind, _)| Home::of(**kind).member.is_none()) {
@@ -79,9 +86,22 @@ impl Fleet {
         self.left_out.extend(keys.into_iter().map(|key| LeftOut { key, why }));
     }
 
+    /// The lines fleet.yaml begins with, and which files belong beside it.
+    pub(super) fn head(&self, account: &str, include: &[&str]) -> String {
+        let mut text = String::new();
+        if !self.paths.is_empty() {
+            text.push_str("# What stands at these paths of the repository is not part of this export:\n");
+            self.paths.iter().take(PATHS_TOLD).for_each(|path| text.push_str(&format!("#   {path}\n")));
+        }
+        if self.paths.len() > PATHS_TOLD {
+            text.push_str(&format!("#   and {} more\n", self.paths.len() - PATHS_TOLD));
+        }
+        text + &head(account, include)
+    }
+
     /// All of it as one file.
     pub(super) fn text(&self, account: &str) -> String {
-        let mut text = head(account, &[]);
+        let mut text = self.head(account, &[]);
         for section in self.sections.iter().filter(|section| !section.entries.is_empty()) {
             text.push('\n');
             text.push_str(&section.heading());
@@ -103,7 +123,7 @@ impl Section {
 }
 
 /// The lines every fleet.yaml begins with.
-pub(super) fn head(account: &str, include: &[&str]) -> String {
+fn head(account: &str, include: &[&str]) -> String {
     let mut fields = vec![
         ("version".to_owned(), Node::Word("1".to_owned())),
         ("account".to_owned(), Node::Text(account.to_owned())),

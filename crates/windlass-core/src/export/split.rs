@@ -1,6 +1,6 @@
 //! A fleet → files, each within the limit.
 
-use super::fleet::{Fleet, Section, head};
+use super::fleet::{Fleet, Section};
 use super::{ExportedFile, ExportedFiles, WhyLeftOut};
 use crate::manifest::FLEET_FILE;
 
@@ -15,7 +15,7 @@ pub(super) fn split(account: &str, mut fleet: Fleet, limit: usize) -> ExportedFi
         let files = vec![ExportedFile { path: FLEET_FILE.to_owned(), text }];
         return ExportedFiles { files, left_out: fleet.left_out, masked: fleet.masked };
     }
-    let mut files = vec![ExportedFile { path: FLEET_FILE.to_owned(), text: head(account, &[INCLUDE]) }];
+    let mut files = vec![ExportedFile { path: FLEET_FILE.to_owned(), text: fleet.head(account, &[INCLUDE]) }];
     for section in &fleet.sections {
         let texts = section_texts(section, limit);
         let is_one = texts.len() == 1;

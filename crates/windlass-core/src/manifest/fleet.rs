@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::file::FileManifest;
 use super::locate::{Origin, Part, Places};
 use crate::code::Code;
+use crate::content::ContentId;
 use crate::desired::Desired;
 use crate::diagnostic::{self, Diagnostic, Finding};
 use crate::remark::Remark;
@@ -85,6 +86,15 @@ impl Fleet {
             });
         }
         paths
+    }
+
+    /// Notes what stands at the paths that resources name: from here on it counts for their digests.
+    pub fn note_contents(&mut self, contents: &BTreeMap<String, ContentId>) {
+        for declared in self.desired.resources.values_mut() {
+            if !declared.spec.named_paths().is_empty() {
+                declared.note_contents(|path| contents.get(path).copied());
+            }
+        }
     }
 
     /// Adds a problem for each path that is needed and not there.

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{Foreseen, Plan, Step};
+use crate::content::ContentChange;
 use crate::diff::{Action, Cause};
 use crate::digest::Digest;
 use crate::resource::Kind;
@@ -105,6 +106,8 @@ struct StepDocument<'p> {
     base: Option<Digest>,
     cause: Cause,
     change: Action,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    content: Vec<ContentChange>,
     desired: Option<Digest>,
     fields: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,6 +128,7 @@ impl<'p> StepDocument<'p> {
             base: change.base,
             cause: change.cause,
             change: change.action(),
+            content: change.content_changes(),
             desired: change.desired,
             fields: json!(change.fields()),
             foreseen: None,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Foreseen, Plan, ReadStep, Step};
+use crate::content::ContentChange;
 use crate::diff::{Action, Cause, Change, FieldChange};
 use crate::digest::Digest;
 use crate::resource::Kind;
@@ -49,6 +50,14 @@ impl<'p> StepView<'p> {
         match self {
             StepView::Made(step) => Cow::Owned(step.change.fields()),
             StepView::Read(step) => Cow::Borrowed(&step.fields),
+        }
+    }
+
+    /// The paths whose content becomes different, or which are named for the first time.
+    pub fn content_changes(self) -> Cow<'p, [ContentChange]> {
+        match self {
+            StepView::Made(step) => Cow::Owned(step.change.content_changes()),
+            StepView::Read(step) => Cow::Borrowed(&step.content),
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::group::{Group, StepView, join};
 use super::{Foreseen, MassDestroy, Summary};
+use crate::content::{ContentChange, ContentDifference};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{Cause, FieldChange};
 use crate::digest::Digest;
@@ -45,6 +46,9 @@ pub struct ReadPlan {
     /// What is shown and never applied.
     #[serde(default)]
     pub informational: Informational,
+    /// What differs in the files that resources name.
+    #[serde(default)]
+    pub content: Vec<ContentDifference>,
     /// What else whoever reads it should know.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -79,6 +83,9 @@ pub struct ReadStep {
     pub payload: Value,
     /// Changes of this plan that must be done first.
     pub waits_for: Vec<String>,
+    /// The paths whose content becomes different.
+    #[serde(default)]
+    pub content: Vec<ContentChange>,
     /// What would become of it.
     #[serde(default)]
     pub foreseen: Option<Foreseen>,

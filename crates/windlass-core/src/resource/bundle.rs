@@ -176,6 +176,11 @@ impl ResourceSpec for BundleSpec {
         }
     }
 
+    fn repository_paths_mut(&mut self, visit: &mut dyn FnMut(&mut RepositoryPath)) {
+        let values_files = self.chart.iter_mut().flat_map(|chart| &mut chart.values_files);
+        self.path.iter_mut().chain(values_files).for_each(visit);
+    }
+
     fn is_protected(&self) -> bool {
         self.protect
     }

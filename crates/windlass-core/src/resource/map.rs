@@ -49,6 +49,11 @@ impl<T> ResourceMap<T> {
             .flat_map(|(kind, names)| names.iter().map(|(name, value)| (*kind, name.as_str(), value)))
     }
 
+    /// All of them, to change them.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.kinds.values_mut().flat_map(BTreeMap::values_mut)
+    }
+
     /// Those of one kind, by name.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&str, &T)> {
         self.kinds.get(&kind).into_iter().flatten().map(|(name, value)| (name.as_str(), value))

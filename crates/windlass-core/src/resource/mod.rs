@@ -6,6 +6,7 @@
 mod assignment;
 mod bundle;
 mod cluster;
+mod content;
 mod federation;
 mod home;
 mod map;
@@ -37,7 +38,6 @@ pub use notification::{AlertResource, AlertSeverity, AlertSpec, NotificationProv
 pub use read::ReadSpec;
 pub use template::TemplateSpec;
 
-use crate::digest::Digest;
 use crate::shape::{
     Canonical, ChoiceDescription, Decoder, Defaults, Description, Record, RecordDescription, Shape,
     canonical_json,
@@ -52,6 +52,11 @@ pub trait ResourceSpec: Record {
 
     /// Calls `visit` for each path of the repository that must exist for this resource, and which part says so.
     fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
+        let _ = visit;
+    }
+
+    /// Calls `visit` for each of the same paths, to note what stands there.
+    fn repository_paths_mut(&mut self, visit: &mut dyn FnMut(&mut RepositoryPath)) {
         let _ = visit;
     }
 
@@ -156,12 +161,16 @@ macro_rules! kinds {
                 match self { $(Spec::$kind(spec) => spec.repository_paths(visit)),* }
             }
 
+            fn repository_paths_mut(&mut self, visit: &mut dyn FnMut(&mut RepositoryPath)) {
+                match self { $(Spec::$kind(spec) => spec.repository_paths_mut(visit)),* }
+            }
+
             /// Whether destroying it is refused.
             pub fn is_protected(&self) -> bool {
                 match self { $(Spec::$kind(spec) => spec.is_protected()),* }
             }
 
-            /// The bytes digests are made of.
+            /// The bytes digests are made of, but for what stands at the paths it names.
             pub fn canonical_bytes(&self) -> Vec<u8> {
                 match self { $(Spec::$kind(spec) => Canonical::bytes_of(spec, Defaults::Omit)),* }
             }
@@ -262,13 +271,6 @@ impl<'de> Deserialize<'de> for Kind {
         let word = String::deserialize(deserializer)?;
         let kind = Kind::ALL.iter().copied().find(|kind| kind.slug() == word);
         kind.ok_or_else(|| serde::de::Error::custom("not a kind of resource that this version knows"))
-    }
-}
-
-impl Spec {
-    /// The digest of the canonical bytes.
-    pub fn digest(&self) -> Digest {
-        Digest::of(&self.canonical_bytes())
     }
 }
 

@@ -125,6 +125,14 @@ impl ResourceSpec for ModuleSpec {
             .for_each(|source| visit(source, At::Inside("host", "source")));
     }
 
+    fn repository_paths_mut(&mut self, visit: &mut dyn FnMut(&mut RepositoryPath)) {
+        self.host
+            .iter_mut()
+            .flat_map(|host| host.files.values_mut())
+            .filter_map(|file| file.source.as_mut())
+            .for_each(visit);
+    }
+
     fn is_protected(&self) -> bool {
         self.protect
     }

@@ -1,6 +1,6 @@
 //! Reading one resource by itself: from a request, or from the database, where it was written by [`Spec::to_stored`].
 
-use super::{AssignmentName, Kind, ResourceKey, Spec};
+use super::{AssignmentName, Kind, ResourceKey, Spec, content};
 use crate::code::Severity;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
 use crate::shape::{Complaint, Decoder, Defaults, TextValue};
@@ -33,9 +33,9 @@ impl Spec {
         ReadSpec { spec, diagnostics }
     }
 
-    /// The spec as it is stored: JSON without defaults.
+    /// The spec as it is stored: JSON without defaults, with what stands at the paths it names.
     pub fn to_stored(&self) -> String {
-        self.to_json(Defaults::Omit).to_string()
+        content::store(self.to_json(Defaults::Omit).to_string(), &self.contents())
     }
 
     /// Reads what [`Spec::to_stored`] wrote; none if it is anything else.
@@ -43,11 +43,16 @@ impl Spec {
     /// This is not [`Spec::read`]: through escapes and aliases a file declares specs that no YAML text may hold as they
     /// are: larger than a file, with control characters, with keys longer than YAML's 1,024 characters.
     pub fn read_stored(kind: Kind, text: &str) -> Option<Spec> {
-        let tree = yaml::from_json(text)?;
+        let (contents, text) = content::split(text)?;
+        let tree = yaml::from_json(&text)?;
         let mut decoder = Decoder::default();
         let spec = Spec::decode(kind, tree.root(), &mut decoder)?;
         let is_sound = |finding: &Finding| finding.code.severity() != Severity::Error;
-        decoder.into_findings().iter().all(is_sound).then_some(spec)
+        let spec = decoder.into_findings().iter().all(is_sound).then_some(spec)?;
+        Some(match contents.is_empty() {
+            true => spec,
+            false => spec.with_contents(|path| contents.get(path).copied()),
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::content::{Mark, content_lines};
 use super::planned::Planned;
 use super::value::{field_text, payload_lines};
 use super::{clean, count};
@@ -194,10 +195,9 @@ fn write_details(text: &mut String, planned: &Planned<'_>) {
 /// Writes the fields of one kind as far as they fit, and returns how many changes were left out.
 fn write_kind(text: &mut String, kind: Kind, planned: &Planned<'_>) -> usize {
     let groups: Vec<&Group<'_>> = planned.groups.iter().filter(|group| group.kind == kind).collect();
-    let blocks: Vec<(String, usize)> =
-        groups.iter().map(|group| (diff_block(group), group.steps.len())).collect();
-    let changes: usize = blocks.iter().map(|(_, steps)| steps).sum();
-    let fence = fence_for(blocks.iter().map(|(block, _)| block.as_str()));
+    let blocks: Vec<Block> = groups.iter().map(|group| Block::of(group, planned)).collect();
+    let changes: usize = blocks.iter().map(|block| block.steps).sum();
+    let fence = fence_for(blocks.iter().flat_map(|block| [block.fields.as_str(), block.content.as_str()]));
     let open = format!(
         "\n<details><summary>{} of {}</summary>\n\n{fence}diff\n",
         count(changes, "change"),
@@ -207,10 +207,17 @@ fn write_kind(text: &mut String, kind: Kind, planned: &Planned<'_>) -> usize {
     let limit = (MAX_MARKDOWN - RESERVED).saturating_sub(open.len() + close.len());
     let mut body = String::new();
     let mut left_out = 0;
-    for (block, steps) in &blocks {
-        match text.len() + body.len() + block.len() <= limit {
-            true => body.push_str(block),
-            false => left_out += steps,
+    for block in &blocks {
+        let room = limit.saturating_sub(text.len() + body.len());
+        if block.fields.len() > room {
+            left_out += block.steps;
+            continue;
+        }
+        body.push_str(&block.fields);
+        match block.fields.len() + block.content.len() <= room {
+            true => body.push_str(&block.content),
+            false if block.fields.len() + NO_ROOM.len() <= room => body.push_str(NO_ROOM),
+            false => {}
         }
     }
     if !body.is_empty() {
@@ -219,6 +226,35 @@ fn write_kind(text: &mut String, kind: Kind, planned: &Planned<'_>) -> usize {
         text.push_str(&close);
     }
     left_out
+}
+
+/// What a group changes.
+struct Block {
+    fields: String,
+    /// What differs in files, which may be much.
+    content: String,
+    steps: usize,
+}
+
+/// What stands where the difference of files would.
+const NO_ROOM: &str = "      (what differs in files does not fit a comment)\n";
+
+impl Block {
+    fn of(group: &Group<'_>, planned: &Planned<'_>) -> Block {
+        let (_, step) = group.steps[0];
+        let mut content = String::new();
+        for (mark, line) in planned.content_of(step).into_iter().flat_map(content_lines) {
+            let sign = match mark {
+                Mark::Added => '+',
+                Mark::Removed => '-',
+                Mark::Head | Mark::Note | Mark::Place | Mark::Same => ' ',
+            };
+            // A fence must be longer than any run of backticks inside, and files may hold any.
+            let line = clean(&line).replace('\n', " ").replace("```", "'''");
+            let _ = writeln!(content, "{sign}     {line}");
+        }
+        Block { fields: diff_block(group), content, steps: group.steps.len() }
+    }
 }
 
 fn diff_block(group: &Group<'_>) -> String {

@@ -3,10 +3,12 @@
 //! A plan that was made here and one that was read from a server's answer are the same [`Planned`], so that they read the
 //! same. Nothing here decides anything or writes anywhere.
 
+mod content;
 mod markdown;
 mod planned;
 mod value;
 
+pub use content::{Mark, content_lines};
 pub use markdown::{MAX_MARKDOWN, markdown, wait_text};
 pub use planned::Planned;
 pub use value::{field_text, payload_lines};

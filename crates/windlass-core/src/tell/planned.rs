@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
+use crate::content::{ContentChange, ContentDifference};
 use crate::diagnostic::{self, Diagnostic};
 use crate::digest::Digest;
-use crate::plan::{Group, Plan, PlanDocument, ReadPlan, Summary, groups};
+use crate::plan::{Group, Plan, PlanDocument, ReadPlan, StepView, Summary, groups};
 
 /// A plan with everything that is said about it.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Planned<'p> {
     pub problems: &'p [Diagnostic],
     /// What it was compared with.
     pub from: &'p str,
+    /// What differs in the files that resources name.
+    pub content: &'p [ContentDifference],
     /// Names of what is shown and never applied.
     pub provider_configs: Vec<&'p str>,
     /// What else whoever reads it should know.
@@ -51,6 +54,7 @@ impl<'p> Planned<'p> {
                 .collect(),
             problems: &[],
             from: "",
+            content: &[],
             provider_configs: Vec::new(),
             notes: &[],
             cap: plan.steps.len().max(1),
@@ -73,6 +77,7 @@ impl<'p> Planned<'p> {
                 .collect(),
             problems: &plan.problems,
             from: &plan.from,
+            content: &plan.content,
             provider_configs: plan.informational.provider_configs.iter().map(String::as_str).collect(),
             notes: &plan.notes,
             cap: plan.max_proposals_per_tick.max(1),
@@ -83,12 +88,23 @@ impl<'p> Planned<'p> {
     /// The document of the plan this is about, with what is said about it: what `plan --format json` prints, servers
     /// answer, and [`ReadPlan`] reads.
     pub fn document<'d>(&self, plan: &'d Plan) -> PlanDocument<'d> {
-        plan.document()
+        let document = plan.document();
+        let document = match self.content.is_empty() {
+            true => document,
+            false => document.with("content", json!(self.content)),
+        };
+        document
             .with("problems", json!(self.problems))
             .with("from", json!(self.from))
             .with("max_proposals_per_tick", json!(self.cap))
             .with("remaining", json!(self.remaining))
             .with("informational", json!({ "provider_configs": self.provider_configs }))
+    }
+
+    /// What differs in the files that a step's resource names, as far as that is known.
+    pub fn content_of(&self, step: StepView<'_>) -> Vec<&'p ContentDifference> {
+        let found = |change: &ContentChange| self.content.iter().find(|difference| difference.is_of(change));
+        step.content_changes().iter().filter_map(found).collect()
     }
 
     /// Whether there is nothing to do.

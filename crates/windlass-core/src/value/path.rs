@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{checked_text, quoted};
+use crate::content::ContentId;
 use crate::shape::{Complaint, TextValue};
 
 checked_text! {
@@ -10,9 +11,45 @@ checked_text! {
     AbsolutePath: "an absolute path", Some("^/[^\\u0000]+$"), check_absolute
 }
 
-checked_text! {
-    /// A path inside the repository, relative to the fleet's root.
-    RepositoryPath: "a path in the repository", Some("^[^/\\u0000][^\\u0000]*$"), check_repository_path
+/// A path inside the repository, relative to the fleet's root, and what stands there as far as that is known.
+///
+/// Files and requests say only the path. What stands there comes from git, is never written into a spec, and counts for
+/// the resource's digest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RepositoryPath {
+    text: String,
+    content: Option<ContentId>,
+}
+
+impl RepositoryPath {
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What stands there, as far as that is known.
+    pub fn content(&self) -> Option<ContentId> {
+        self.content
+    }
+
+    pub(crate) fn set_content(&mut self, content: Option<ContentId>) {
+        self.content = content;
+    }
+}
+
+impl fmt::Display for RepositoryPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl TextValue for RepositoryPath {
+    const WHAT: &'static str = "a path in the repository";
+    const PATTERN: Option<&'static str> = Some("^[^/\\u0000][^\\u0000]*$");
+
+    fn read(text: &str) -> Result<Self, Complaint> {
+        check_repository_path(text).map(|()| RepositoryPath { text: text.to_owned(), content: None })
+    }
 }
 
 checked_text! {

@@ -45,6 +45,7 @@ const WHOLE: &[&str] = &[
     "current",
     "desired",
     "fields",
+    "content",
     "edited_payload",
     "edited_by",
     "digest",
@@ -219,7 +220,7 @@ fn told(answer: &Value) -> Told {
     let proposal = answer.get("proposal").unwrap_or(answer);
     let rest = "`windlass proposal show` and the web app show all";
     let brief = Brief::new(brief::keep(proposal, WHOLE))
-        .bound(None, &["payload", "current", "desired", "edited_payload", "fields"], rest)
+        .bound(None, &["payload", "current", "desired", "edited_payload", "fields", "content"], rest)
         .done();
     let waits = proposal.get("blocked_by").and_then(Value::as_array).and_then(|reasons| reasons.first());
     let waits =

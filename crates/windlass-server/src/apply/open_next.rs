@@ -139,6 +139,7 @@ async fn open_some(server: &Server, account_id: &str, planned: &UnopenedPlan) ->
     let plan_id = Some(unopened.plan_id.as_str());
     let set_approvals = SetApprovals::load(&mut writing, &room.repository.id, plan_id, changes).await?;
     let offer = Offer {
+        mirror: server.mirror_directory(&room.repository.id),
         account: &room.account,
         repository: &room.repository,
         run: &run,

@@ -13,6 +13,7 @@ use windlass_store::{AuditEntry, Edit, Proposal};
 use super::{Decided, DecisionError, record_refusal};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::contents::with_known_contents;
 use crate::payload::{put_back_hidden, spec_value};
 use crate::server::Server;
 use crate::{apply, tell};
@@ -74,6 +75,14 @@ fn read_edit(proposal: &Proposal, payload: &Value, who: &Identity) -> Result<Edi
         .map_err(|problem| DecisionError::Unsound(vec![*problem]))?;
     let read = Spec::read(key.kind, &spec.to_string());
     let Some(spec) = read.spec else { return Err(DecisionError::Unsound(read.diagnostics)) };
+    let change = &proposal.change;
+    let known: Vec<&Spec> = [proposal.effective(), change.after.as_ref(), change.before.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(Arc::as_ref)
+        .collect();
+    let spec =
+        with_known_contents(&spec, &known).map_err(|problem| DecisionError::Unsound(vec![*problem]))?;
     let digest = spec.digest();
     Ok(Edit { spec: Arc::new(spec), digest, by: who.email.clone() })
 }

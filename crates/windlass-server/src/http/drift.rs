@@ -388,7 +388,7 @@ impl Job {
         };
         let mirror = Mirror::open_or_create(directory).map_err(|error| local(&error))?;
         let tree = mirror.tree(&self.commit, &self.plan.prefix).map_err(|error| local(&error))?;
-        let (fleet, _) = read_fleet_at(&tree, &self.context);
+        let fleet = read_fleet_at(&tree, &self.context).fleet;
         let edited = adopt_live(&fleet, &self.wanted, &self.context).map_err(adopt_error)?;
         let edited = in_repository(edited, self.plan.prefix.as_str());
         let Some(branch) = &self.branch else { return Ok((edited, None)) };

@@ -22,6 +22,7 @@ pub(crate) mod page;
 pub(crate) mod plan_sets;
 pub(crate) mod policy;
 pub(crate) mod previews;
+mod proposal_content;
 mod proposal_info;
 pub(crate) mod proposals;
 pub(crate) mod quarantines;

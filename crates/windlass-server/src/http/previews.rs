@@ -6,6 +6,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use serde_json::Value;
 use windlass_api::types::{PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList};
+use windlass_core::content::ContentId;
 use windlass_core::plan::Confirmation;
 use windlass_core::quarantine::Standing;
 use windlass_source::{CommitId, Files, Revision};
@@ -73,7 +74,9 @@ fn wanted(body: PreviewBody) -> Result<Wanted, HttpError> {
         (None, Some(commit), None) => Ok(Wanted::Revision(Revision::Commit(commit), None)),
         (None, None, Some(files)) => {
             let files = files.into_iter().map(|(path, text)| (path, text.into_bytes()));
-            let files = Files::new(files, body.paths).map_err(|error| {
+            let contents = body.contents.into_iter().map(content).collect::<Result<Vec<_>, _>>()?;
+            let files = Files::new(files, body.paths).and_then(|files| files.with_contents(contents));
+            let files = files.map_err(|error| {
                 let help = "name files from the directory of fleet.yaml, as in `fleet.d/nodes.yaml`";
                 HttpError::unprocessable("bad-path", error.to_string(), help)
             })?;
@@ -84,6 +87,18 @@ fn wanted(body: PreviewBody) -> Result<Wanted, HttpError> {
             "a preview is of one thing: `ref`, `commit` or `files`",
             "send exactly one of them; `commit` may stand beside `ref`",
         )),
+    }
+}
+
+/// What stands at a path, as whoever sent the files says.
+fn content((path, text): (String, String)) -> Result<(String, ContentId), HttpError> {
+    match ContentId::parse(&text) {
+        Some(id) => Ok((path, id)),
+        None => {
+            let help =
+                "send git's id of the file as `blob:` and 40 hexadecimal digits, of a directory as `tree:`";
+            Err(HttpError::unprocessable("bad-value", "this is no id of a path's content", help))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use windlass_api::types::{ApprovalInfo, ContributorInfo, FieldChange, GateInfo, ProposalInfo};
+use windlass_core::content::ContentDifference;
 use windlass_core::diff::{Cause, hide_secrets};
 use windlass_core::gate::Consent;
 use windlass_core::resource::Spec;
@@ -9,6 +10,7 @@ use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
 use windlass_store::{Approval, Proposal, Repository};
 
+use super::proposal_content::effective_change;
 use super::runs::payload_of;
 use crate::gatekeeper::{Gatekeeper, failed_sync_of};
 use crate::payload::with_name;
@@ -18,6 +20,7 @@ pub(super) struct Around<'a> {
     pub(super) gatekeeper: &'a Gatekeeper,
     pub(super) repository: Option<&'a Repository>,
     pub(super) approvals: &'a [Approval],
+    pub(super) content: &'a [ContentDifference],
     pub(super) person: &'a str,
     pub(super) now: Timestamp,
 }
@@ -29,9 +32,7 @@ fn whole(spec: &Spec) -> Value {
 /// Everything about a proposal. What is edited is shown as what would be applied.
 pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
     let change = &proposal.change;
-    let mut effective = change.clone();
-    effective.after = proposal.effective().cloned();
-    effective.desired = proposal.effective_digest();
+    let effective = effective_change(proposal);
     let fields = effective.fields().into_iter().map(|field| FieldChange {
         path: field.path,
         before: field.before,
@@ -56,6 +57,7 @@ pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
         current: change.before.as_deref().map(whole),
         desired: effective.after.as_deref().map(whole),
         fields: fields.collect(),
+        content: around.content.iter().cloned().map(Into::into).collect(),
         edited_payload: edited
             .map(|edit| with_name(&change.key, hide_secrets(edit.spec.to_json(Defaults::Omit)))),
         edited_by: edited.map(|edit| edit.by.clone()),

@@ -17,6 +17,7 @@ use windlass_store::{Account, Proposal, ProposalFilter, Reading, Repository};
 use super::audit::PageQueryText;
 use super::error::HttpError;
 use super::page::{cut, read_id};
+use super::proposal_content::load_contents;
 use super::proposal_info::{Around, info};
 use super::request::{Answer, Body, IfMatch, Query, ok, tagged};
 use crate::auth::Identity;
@@ -139,12 +140,14 @@ pub(crate) async fn describe(
         .map(|proposal| proposal.id.as_str())
         .collect();
     let approvals = reading.approvals_of(&open).await?;
+    let contents = load_contents(reading, &who.account_id, found).await?;
     let now = now();
-    let told = found.iter().map(|proposal| {
+    let told = found.iter().zip(&contents).map(|(proposal, content)| {
         let around = Around {
             gatekeeper: &gatekeeper,
             repository: governing_repository(proposal, &repositories),
             approvals: approvals.get(&proposal.id).map_or(&[], Vec::as_slice),
+            content,
             person: &who.email,
             now,
         };
@@ -158,11 +161,13 @@ pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<Pr
     let mut reading = server.store().read().await?;
     let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
     let approvals = reading.approvals(&proposal.id).await?;
+    let contents = load_contents(&mut reading, &who.account_id, std::slice::from_ref(&proposal)).await?;
     let (account, repositories) = surroundings(&mut reading, who).await?;
     let around = Around {
         gatekeeper: &Gatekeeper::of(&account),
         repository: governing_repository(&proposal, &repositories),
         approvals: &approvals,
+        content: contents.first().map_or(&[], Vec::as_slice),
         person: &who.email,
         now: now(),
     };

@@ -21,6 +21,7 @@ use super::proposals;
 use super::request::{Answer, Body, IfMatch, Query, accepted, created, done, ok, tagged};
 use super::resources::{find, shown};
 use crate::auth::Identity;
+use crate::contents::with_known_contents;
 use crate::direct::{DirectChange, DirectOutcome, change_directly};
 use crate::holdings::{Candidate, Declarations};
 use crate::payload::{name_of, put_back_hidden, spec_value, unwrap};
@@ -55,9 +56,11 @@ impl FromRequestParts<Server> for Terms {
     }
 }
 
-fn read_spec(kind: Kind, value: &Value) -> Result<Spec, HttpError> {
+/// A spec that someone wrote, with what is known of the files it names; `before` is what it was.
+fn read_spec(kind: Kind, value: &Value, before: Option<&Spec>) -> Result<Spec, HttpError> {
     let read = Spec::read(kind, &value.to_string());
-    read.spec.ok_or_else(|| HttpError::unsound(&read.diagnostics))
+    let spec = read.spec.ok_or_else(|| HttpError::unsound(&read.diagnostics))?;
+    with_known_contents(&spec, before.as_slice()).map_err(|problem| HttpError::unsound(&[*problem]))
 }
 
 pub(super) async fn create(
@@ -79,7 +82,7 @@ pub(super) async fn create(
     let value = spec_value(kind, &name, payload)
         .and_then(|value| put_back_hidden(kind, value, None))
         .map_err(|problem| HttpError::unsound(&[*problem]))?;
-    let spec = read_spec(kind, &value)?;
+    let spec = read_spec(kind, &value, None)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.resource(&who.account_id, &key).await?.is_some() {
         return Err(HttpError::conflict(
@@ -129,7 +132,7 @@ pub(super) async fn change(
         Extent::Whole => given,
         Extent::Fields => merged(before.spec.to_json(Defaults::Omit), given),
     };
-    let spec = read_spec(kind, &value)?;
+    let spec = read_spec(kind, &value, Some(&before.spec))?;
     if spec.digest() != before.digest {
         let change = change_to(&mut writing, &who, &before.key, Some(&before), spec).await?;
         let around = (before.owner_id.clone(), terms.reason.as_deref());

@@ -67,6 +67,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.runs_forget(old, very_old).await?;
     writing.plans_forget(old).await?;
     writing.proposals_forget(old, very_old).await?;
+    writing.content_differences_forget(old).await?;
     writing.events_forget(old, very_old).await?;
     writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
     writing.forge_reports_forget(old).await?;

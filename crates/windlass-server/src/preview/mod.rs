@@ -9,6 +9,8 @@ mod foresee;
 mod limit;
 mod plan;
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use windlass_core::gate::Contributor;
 use windlass_core::manifest::Context;
@@ -132,7 +134,8 @@ pub(crate) async fn make(
         }
         Wanted::Files(files, _) => {
             let material = read_files(files, context, repository.path_prefix.clone()).await?;
-            Looked { material, commit: None, contributors: Vec::new(), notes: Vec::new() }
+            let notes = not_compared(&material.unknown_contents).into_iter().collect();
+            Looked { material, commit: None, contributors: Vec::new(), notes }
         }
     };
     let commit_sha = looked.commit.clone();
@@ -153,6 +156,18 @@ pub(crate) async fn make(
         created_at: now(),
     };
     keep(server, preview, found.short, repository, by).await
+}
+
+/// What whoever sent files without saying what stands at the paths they name must know.
+fn not_compared(unknown: &BTreeSet<String>) -> Option<String> {
+    let first = unknown.first()?;
+    let (paths, more) = match unknown.len() {
+        1 => ("a path", String::new()),
+        many => ("some paths", format!(" and {} more", many - 1)),
+    };
+    Some(format!(
+        "the content of {paths} was not sent and is not compared: {first}{more}; send it as `contents`"
+    ))
 }
 
 /// What was found, before it is compared.

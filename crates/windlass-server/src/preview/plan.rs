@@ -8,6 +8,7 @@ use windlass_store::{Account, PreviewOutcome, Repository, StoreError};
 
 use super::{Looked, foresee};
 use crate::clock::now;
+use crate::contents;
 use crate::server::Server;
 use crate::sync::{Compared, compare};
 
@@ -42,11 +43,16 @@ impl Planning<'_> {
             true => (looked, Plan::nothing(&self.account.name), Vec::new()),
             false => self.compare(server, looked).await?,
         };
+        let changes = plan.steps.iter().flat_map(|step| step.change.content_changes()).collect();
+        let mirrors =
+            [server.preview_directory(&self.repository.id), server.mirror_directory(&self.repository.id)];
+        let content = contents::differences(mirrors.into(), changes).await;
         let cap = server.config().max_proposals;
         let configs = &looked.material.desired.provider_configs;
         let told = Planned {
             problems: &looked.material.problems,
             from: "live",
+            content: &content,
             provider_configs: configs.iter().map(|config| config.name.as_str()).collect(),
             cap,
             remaining: plan::take(&plan.steps, cap, |_| Standing::Fresh).remaining,

@@ -20,13 +20,14 @@ pub(crate) struct Compared {
 pub(crate) async fn compare(
     reading: &mut Reading,
     repository: &Repository,
-    material: Material,
+    mut material: Material,
     confirmation: Confirmation,
     now: Timestamp,
 ) -> Result<Compared, StoreError> {
     let account_id = &repository.account_id;
     let names = world::repository_names(reading, account_id).await?;
     let live = world::load_live(reading, account_id, &material.desired, &names).await?;
+    live.fill_unknown_contents(&mut material.desired, &material.unknown_contents);
     let owner = Owner::Repository(repository.name.clone());
     let acceptances = reading.acceptances(&repository.id).await?;
     let decided = decide::decide(&material.desired, &live, &owner, &acceptances, confirmation, now);

@@ -1,5 +1,7 @@
 //! What a run compares with live: the fleet as a commit has it, or as it was stored at the last good run.
 
+use std::collections::BTreeSet;
+
 use windlass_core::code::Severity;
 use windlass_core::desired::{Declared, Desired};
 use windlass_core::diagnostic::{self, Diagnostic};
@@ -16,6 +18,8 @@ pub(crate) struct Material {
     pub(crate) problems: Vec<Diagnostic>,
     /// The files, when they were read just now.
     fleet: Option<Fleet>,
+    /// Paths that resources name and of which nothing is known but that they are there.
+    pub(crate) unknown_contents: BTreeSet<String>,
     /// Declaring files of stored resources.
     files: ResourceMap<String>,
     prefix: String,
@@ -29,30 +33,38 @@ pub(super) enum Known {
     Stored,
 }
 
+/// The fleet of a tree, as it was read.
+pub(crate) struct FleetRead {
+    pub(crate) fleet: Fleet,
+    problems: Vec<Diagnostic>,
+    unknown_contents: BTreeSet<String>,
+}
+
 /// Reads the fleet of a tree. Blocks.
-pub(crate) fn read_fleet_at(tree: &impl Tree, context: &Context) -> (Fleet, Vec<Diagnostic>) {
+pub(crate) fn read_fleet_at(tree: &impl Tree, context: &Context) -> FleetRead {
     let mut memo = Memo::default();
     let FleetFiles { files, problems: unread } = read_fleet(tree, FLEET_FILE, &mut memo);
     read_ahead(&files, &mut memo);
     let mut fleet = memo.read_once(&files, context);
-    FleetFiles::check_paths(tree, &mut fleet);
+    let unknown_contents = FleetFiles::check_paths(tree, &mut fleet);
     if !unread.is_empty() {
         fleet.files_were_refused();
     }
     let mut problems = unread;
     problems.append(&mut fleet.diagnostics);
     diagnostic::sort(&mut problems);
-    (fleet, problems)
+    FleetRead { fleet, problems, unknown_contents }
 }
 
 impl Material {
     /// From files. `prefix` is the fleet's directory in the repository.
     pub(crate) fn read(tree: &impl Tree, context: &Context, prefix: &str) -> Material {
-        let (mut fleet, problems) = read_fleet_at(tree, context);
+        let FleetRead { mut fleet, problems, unknown_contents } = read_fleet_at(tree, context);
         let desired = std::mem::take(&mut fleet.desired);
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         let mut material =
-            Material { desired, problems, fleet: Some(fleet), files: ResourceMap::default(), prefix };
+            Material { desired, problems, fleet: Some(fleet), unknown_contents, ..Material::settled() };
+        material.prefix = prefix;
         name_files(&mut material.problems, &material.prefix);
         material
     }
@@ -72,7 +84,7 @@ impl Material {
             files.insert(wanted.key.clone(), wanted.file);
             desired.resources.insert(wanted.key, declared);
         }
-        Ok(Material { desired, problems: Vec::new(), fleet: None, files, prefix: String::new() })
+        Ok(Material { desired, files, ..Material::settled() })
     }
 
     /// Of a commit that has not moved and is live as it is: nothing of it has to be looked at.
@@ -81,6 +93,7 @@ impl Material {
             desired: Desired::default(),
             problems: Vec::new(),
             fleet: None,
+            unknown_contents: BTreeSet::new(),
             files: ResourceMap::default(),
             prefix: String::new(),
         }

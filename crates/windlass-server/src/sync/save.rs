@@ -7,6 +7,7 @@ use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
 use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
+use windlass_core::live::Owner;
 use windlass_core::plan::Plan;
 use windlass_core::proposal::{
     Cap, Fates, Offered, Reconciled, RunFacts, RunStatus, Status, reconcile, run_status,
@@ -32,7 +33,7 @@ use crate::offer::{self, Offer, PlannedChange, open_proposals};
 use crate::quarantine::{quarantine, refusal};
 use crate::server::Server;
 use crate::set_approvals::SetApprovals;
-use crate::{apply, tell, world};
+use crate::{apply, contents, tell, world};
 
 /// Notes that a run has its commit and compares. Told once, however often a server dies in the middle, and only of a
 /// commit that is new: most runs find none.
@@ -188,10 +189,13 @@ pub(super) async fn compared(
     let reconciled = reconcile(plan, &offered, &declined, &live, &Cap { limit, stuck });
     store_desired(&mut writing, repository, &material).await?;
     close(&mut writing, run, &reconciled, now).await?;
+    let owner = Owner::Repository(repository.name.clone());
+    let kept = material.is_fresh().then(|| contents::worth_keeping(&material.desired, &live, &owner));
     let offered = offered_by(plan, &reconciled, &previous_files);
     let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = run.plan_id.as_deref();
     let offer = Offer {
+        mirror: server.mirror_directory(&repository.id),
         account: &account,
         // The run that is just being made could read it.
         repository: &Repository { last_error: None, ..repository.clone() },
@@ -212,6 +216,9 @@ pub(super) async fn compared(
     crash_point("sync.before_commit");
     server.commit(writing).await?;
     crash_point("sync.committed");
+    if let Some(kept) = kept {
+        contents::keep(server, &repository.id, kept).await;
+    }
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
     Ok(())

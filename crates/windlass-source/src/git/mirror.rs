@@ -75,11 +75,15 @@ pub(super) struct Held {
 impl Mirror {
     /// The mirror in a directory, made if it is not there and made anew if it cannot be opened.
     pub fn open_or_create(directory: &Path) -> Result<Mirror, MirrorError> {
-        let mirror = Mirror { directory: directory.to_owned() };
+        let mirror = Mirror::at(directory);
         if mirror.open().is_err() {
             mirror.recreate()?;
         }
         Ok(mirror)
+    }
+
+    pub(super) fn at(directory: &Path) -> Mirror {
+        Mirror { directory: directory.to_owned() }
     }
 
     /// Throws away what the mirror holds. The next fetch starts from nothing.

@@ -91,7 +91,7 @@ impl Mirror {
         }
     }
 
-    /// Leaves nothing but one commit and those that were pushed, with their files.
+    /// Leaves nothing but one commit and those that were pushed, with their files, and content that is to be kept.
     fn keep_only(&self, tip: &CommitId) -> Result<(), Cause> {
         let repository = self.open()?;
         let tip = tip.object().ok_or("not an id")?;
@@ -104,6 +104,11 @@ impl Mirror {
         let budget = ObjectBudget::start();
         for commit in &commits {
             kept.extend(reachable(&repository, *commit, &budget)?);
+        }
+        let (files, directories) = self.kept_objects(&repository);
+        kept.extend(files);
+        for directory in directories {
+            kept.extend(reachable_from_tree(&repository, directory, &budget)?);
         }
         let mut buffer = Vec::new();
         for id in &kept {
@@ -137,7 +142,18 @@ fn reachable(
     budget: &ObjectBudget,
 ) -> Result<BTreeSet<gix::ObjectId>, Cause> {
     let root = repository.find_commit(commit)?.tree_id()?.detach();
-    let mut found = BTreeSet::from([commit, root]);
+    let mut found = reachable_from_tree(repository, root, budget)?;
+    found.insert(commit);
+    Ok(found)
+}
+
+/// A directory with everything below it, without submodules.
+fn reachable_from_tree(
+    repository: &gix::Repository,
+    root: gix::ObjectId,
+    budget: &ObjectBudget,
+) -> Result<BTreeSet<gix::ObjectId>, Cause> {
+    let mut found = BTreeSet::from([root]);
     let mut trees = vec![root];
     while let Some(tree) = trees.pop() {
         if found.len() > MAX_REACHABLE {

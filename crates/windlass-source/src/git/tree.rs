@@ -17,6 +17,9 @@ use windlass_core::yaml::MAX_FILE_BYTES;
 use super::budget::{ObjectBudget, sized_tree};
 use super::commit::MAX_COMMIT_BYTES;
 use crate::walk::{Child, Directories, WalkLimits, too_many_names, walk};
+use windlass_core::content::ContentId;
+
+use crate::content::Content;
 use crate::{EntryKind, ReadError, Tree};
 
 /// A tag may lead to another one; more than so many lead nowhere.
@@ -110,6 +113,30 @@ impl GitTree {
             listings: RefCell::default(),
             budget: ObjectBudget::start(),
         }
+    }
+
+    pub(super) fn repository(&self) -> &gix::Repository {
+        &self.repository
+    }
+
+    /// What stands at a path, from the listings of the directories on the way: nothing is read for it.
+    fn content_at(&self, path: &str) -> Result<Content, Cause> {
+        let mut at = (gix::objs::tree::EntryKind::Tree.into(), self.tree);
+        for part in self.full_path(path).split('/').filter(|part| !part.is_empty()) {
+            let (mode, directory): (EntryMode, gix::ObjectId) = at;
+            let found = match mode.is_tree() {
+                true => self.listing(directory)?.get(part).copied(),
+                false => None,
+            };
+            let Some(found) = found else { return Ok(Content::Nothing) };
+            at = found;
+        }
+        let id: [u8; 20] = at.1.as_bytes().try_into()?;
+        Ok(match at.0 {
+            mode if mode.is_tree() => Content::Known(ContentId::tree(id)),
+            mode if mode.is_blob() => Content::Known(ContentId::blob(id)),
+            _ => Content::Nothing,
+        })
     }
 
     fn full_path(&self, path: &str) -> String {
@@ -234,6 +261,10 @@ impl Tree for GitTree {
         found
             .map(|found| found.map(|(kind, _)| kind))
             .map_err(|source| ReadError { path: path.to_owned(), source })
+    }
+
+    fn content(&self, path: &str) -> Result<Content, ReadError> {
+        self.content_at(path).map_err(|source| ReadError { path: path.to_owned(), source })
     }
 
     fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError> {

@@ -6,6 +6,7 @@ mod audit;
 mod check;
 mod checkpoints;
 mod concurrency;
+mod contents;
 mod credential_bindings;
 mod deliveries;
 mod desired;

@@ -4,8 +4,10 @@ use askama::Template;
 use windlass_api::types::PreviewInfo;
 use windlass_core::diff::{self, Action};
 use windlass_core::plan::{Group, Outlook, ReadPlan};
+use windlass_core::tell::Planned;
 
 use super::run::{KindDiff, by_kind};
+use crate::content::{self, ContentRow};
 use crate::diff::{Comparison, Row};
 use crate::frame::{Frame, Place};
 use crate::words;
@@ -40,6 +42,7 @@ pub(crate) struct Shown {
     pub(crate) positions: String,
     pub(crate) fields: Vec<diff::FieldChange>,
     pub(crate) comparison: Comparison,
+    pub(crate) content: Vec<ContentRow>,
     pub(crate) outlook: Option<Outlook>,
     pub(crate) reasons: Vec<String>,
 }
@@ -62,7 +65,7 @@ impl Preview {
     pub(crate) fn groups(&self, plan: &ReadPlan) -> (Vec<Shown>, usize) {
         let groups = plan.groups();
         let left: usize = groups.iter().skip(GROUPS_SHOWN).map(|group| group.steps.len()).sum();
-        (groups.iter().take(GROUPS_SHOWN).map(shown).collect(), left + plan.omitted)
+        (groups.iter().take(GROUPS_SHOWN).map(|group| shown(group, plan)).collect(), left + plan.omitted)
     }
 
     /// How many problems are not shown.
@@ -75,7 +78,7 @@ impl Preview {
     }
 }
 
-fn shown(group: &Group<'_>) -> Shown {
+fn shown(group: &Group<'_>, plan: &ReadPlan) -> Shown {
     let (_, first) = group.steps[0];
     let payload = first.payload();
     let foreseen = first.foreseen();
@@ -94,6 +97,7 @@ fn shown(group: &Group<'_>) -> Shown {
         positions: group.positions(),
         fields: first.fields().into_owned(),
         comparison,
+        content: content::rows(Planned::read(plan).content_of(first)),
         outlook: foreseen.map(|foreseen| foreseen.outlook),
         reasons: reasons.unwrap_or_default(),
     }

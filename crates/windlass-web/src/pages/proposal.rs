@@ -2,9 +2,10 @@
 
 use askama::Template;
 use windlass_api::permission::Permission;
-use windlass_api::types::{ProposalInfo, RunInfo};
+use windlass_api::types::{ContentDifference, ProposalInfo, RunInfo};
 
 use super::Allowed;
+use crate::content::{self, ContentRow};
 use crate::diff::{Comparison, Row};
 use crate::frame::{Frame, Place};
 use crate::{link, words};
@@ -77,6 +78,8 @@ pub struct Proposal {
     pub view: View,
     /// The difference.
     pub comparison: Comparison,
+    /// What differs in the files that the resource names.
+    pub content: Vec<ContentRow>,
 }
 
 impl Proposal {
@@ -94,7 +97,9 @@ impl Proposal {
         view: View,
     ) -> Proposal {
         let comparison = Comparison::of(proposal.current.as_ref(), proposal.desired.as_ref());
-        Proposal { frame, proposal, run, reach, view, comparison }
+        let known: Vec<_> = proposal.content.iter().filter_map(ContentDifference::to_core).collect();
+        let content = content::rows(&known);
+        Proposal { frame, proposal, run, reach, view, comparison, content }
     }
 
     fn closed(&self) -> Option<String> {

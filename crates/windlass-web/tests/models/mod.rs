@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types as api;
 use windlass_api::types::{
-    AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ChangeSetInfo, ContributorInfo, ErrorBody, ErrorDetail,
-    EventInfo, FieldChange, ForgeInfo, GateInfo, HaltInfo, Me, PreviewInfo, Problem, ProposalInfo,
-    QuarantineInfo, QuarantinedWork, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
+    AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ChangeSetInfo, ContentDifference, ContributorInfo,
+    ErrorBody, ErrorDetail, EventInfo, FieldChange, FileDifference, ForgeInfo, GateInfo, HaltInfo, Me,
+    PreviewInfo, Problem, ProposalInfo, QuarantineInfo, QuarantinedWork, RepositoryInfo, RunErrorInfo,
+    RunInfo, RunProposal,
 };
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
@@ -108,6 +109,21 @@ pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
         current: (change != "create").then(|| value(t)),
         desired: (change != "destroy").then(|| json!({"other": value(t)})),
         fields: vec![FieldChange { path: text(t), before: value(t), after: json!(t) }],
+        content: vec![ContentDifference {
+            path: text(t),
+            before: None,
+            after: format!("blob:{}", "ab".repeat(20)),
+            files: vec![FileDifference {
+                path: text(t),
+                change: text("changed"),
+                before_bytes: Some(1),
+                after_bytes: Some(2),
+                lines: Some(format!("@@ {t}\n-{t}\n+{t}\n {t}\n")),
+                not_shown: some(t),
+            }],
+            more_files: 3,
+            note: some(t),
+        }],
         edited_payload: Some(value(t)),
         edited_by: some(t),
         digest: text(t),
@@ -458,11 +474,13 @@ pub(crate) fn preview(t: &str) -> PreviewInfo {
 
 fn preview_page(t: &str) -> Preview {
     let digest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let content = format!("tree:{}", "ab".repeat(20));
     let step = |cause: &str, position: usize| {
         json!({
             "position": position, "kind": "node", "name": t, "cause": cause, "base": null, "desired": null,
             "fields": [{"path": t, "before": value(t), "after": t}], "payload": value(t), "waits_for": [t],
             "foreseen": {"outlook": "approval", "reasons": [t], "blocked_by": [t], "rule": t},
+            "content": [{"path": t, "before": null, "after": content}],
         })
     };
     let plan = json!({
@@ -470,6 +488,9 @@ fn preview_page(t: &str) -> Preview {
         "summary": {"create": 1, "update": 1, "destroy": 1, "refused": 1, "unchanged": 0},
         "refused": [{"resource": t, "reason": t}],
         "steps": [step("declared", 1), step("edited", 2), step("removed", 3)],
+        "content": [{"path": t, "before": null, "after": content, "more_files": 1, "note": t, "files": [
+            {"path": t, "change": "added", "lines": format!("@@ {t}\n+{t}\n-{t}\n {t}\n")},
+            {"path": t, "change": "removed", "not_shown": t}]}],
         "problems": [{"severity": "error", "code": "unknown-key", "path": t, "file": t, "line": 3, "column": 2,
             "message": t, "help": t}],
     });

@@ -1,12 +1,15 @@
 //! Reading a fleet from where the command line says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use windlass_core::content::ContentId;
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::manifest::{Context, FLEET_FILE, Fleet, Memo, SourceFile};
 use windlass_core::remark::Remark;
-use windlass_source::{Directory, EntryKind, FleetFiles, GitTree, Tree, read_ahead, read_fleet};
+use windlass_source::{
+    Content, Directory, FleetFiles, GitTree, Objects, Tree, read_ahead, read_fleet, unreadable,
+};
 
 use crate::exit::CommandError;
 
@@ -16,6 +19,8 @@ pub(super) struct Loaded {
     pub(super) fleet: Fleet,
     /// Every problem, files named as seen from the current directory.
     pub(super) problems: Vec<Diagnostic>,
+    /// What stands at the paths that its resources name.
+    pub(super) objects: Box<dyn Objects>,
     /// What goes before a file of the fleet to name it on the command line.
     prefix: String,
 }
@@ -95,8 +100,8 @@ pub(super) struct Collected {
     pub(super) files: Vec<SourceFile>,
     /// What stood in the way of reading others, files named as seen from the current directory.
     pub(super) problems: Vec<Diagnostic>,
-    /// Other paths that the fleet names and that are there.
-    pub(super) there: Vec<String>,
+    /// Other paths that the fleet names and that are there, with git's ids of what stands at them.
+    pub(super) contents: BTreeMap<String, ContentId>,
     /// The root file.
     pub(super) root: String,
     /// What goes before a file of the fleet to name it on the command line.
@@ -116,16 +121,26 @@ pub(super) fn collect(path: &Path) -> Collected {
     let (_, root) = split(path);
     let Reading { tree, files, memo, prefix } = read_path(path);
     let FleetFiles { files, mut problems } = files;
-    name_files(&mut problems, &prefix);
     let fleet = memo.read_once(&files, &Context::offline());
     let needed: BTreeSet<String> = fleet.repository_paths().into_iter().map(|needed| needed.path).collect();
-    let is_there =
-        |path: &String| matches!(tree.entry(path), Ok(Some(EntryKind::File(_) | EntryKind::Directory)));
-    let there = needed.into_iter().filter(is_there).collect();
-    Collected { files, problems, there, root, prefix, fleet }
+    let mut contents = BTreeMap::new();
+    for path in needed {
+        match tree.content(&path) {
+            Ok(Content::Known(id)) => drop(contents.insert(plain(&path), id)),
+            Ok(Content::Nothing | Content::Unknown) => {}
+            Err(error) => problems.push(unreadable(&root, &error)),
+        }
+    }
+    name_files(&mut problems, &prefix);
+    Collected { files, problems, contents, root, prefix, fleet }
 }
 
-impl<T: Tree> Reading<T> {
+/// A path without what may be left out of it.
+fn plain(path: &str) -> String {
+    path.strip_prefix("./").unwrap_or(path).trim_end_matches('/').to_owned()
+}
+
+impl<T: Tree + Objects + 'static> Reading<T> {
     fn new(tree: T, root: &str, prefix: String) -> Reading<T> {
         let mut memo = Memo::default();
         let files = read_fleet(&tree, root, &mut memo);
@@ -145,7 +160,7 @@ impl<T: Tree> Reading<T> {
         problems.append(&mut fleet.diagnostics);
         name_files(&mut problems, &self.prefix);
         diagnostic::sort(&mut problems);
-        Loaded { fleet, problems, prefix: self.prefix }
+        Loaded { fleet, problems, objects: Box::new(self.tree), prefix: self.prefix }
     }
 }
 

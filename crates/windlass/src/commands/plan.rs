@@ -13,6 +13,7 @@ use windlass_core::plan::{self, Confirmation, Plan, Standing};
 use windlass_core::resource::{ResourceKey, Spec};
 use windlass_core::tell::{Planned, markdown};
 use windlass_core::value::Lifecycle;
+use windlass_source::{Objects, content_differences};
 
 use super::load::{self, Loaded};
 use super::preview;
@@ -44,11 +45,15 @@ pub(crate) fn run(
 fn offline(options: &PlanOptions, from: &str, terminal: &Terminal) -> Result<Exit, CommandError> {
     let (before, after) = load_both(options, from)?;
     let (plan, problems) = make_plan(options, &before, &after);
+    let changes = plan.steps.iter().flat_map(|step| step.change.content_changes());
+    let objects: [&dyn Objects; 2] = [after.objects.as_ref(), before.objects.as_ref()];
+    let content = content_differences(objects.as_slice(), changes);
     let batch = plan::take(&plan.steps, options.max_proposals_per_tick, |_| Standing::Fresh);
     let configs = &after.fleet.desired.provider_configs;
     let shown = Planned {
         problems: &problems,
         from,
+        content: &content,
         provider_configs: configs.iter().map(|config| config.name.as_str()).collect(),
         cap: options.max_proposals_per_tick,
         remaining: batch.remaining,

@@ -41,7 +41,8 @@ pub(super) fn plan(
     let remote = Remote::open(server.or(root), *terminal)?;
     let body = PreviewBody {
         files: Some(files(&collected)?),
-        paths: collected.there.clone(),
+        paths: collected.contents.keys().cloned().collect(),
+        contents: collected.contents.iter().map(|(path, id)| (path.clone(), id.to_string())).collect(),
         name: options.name.clone(),
         confirm_mass_destroy: options.confirm_mass_destroy,
         ..PreviewBody::default()

@@ -6,11 +6,12 @@ use std::io::{self, Write as _};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
 use windlass_core::code::{Code, Severity};
+use windlass_core::content::ContentDifference;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff::{Action, Cause};
 use windlass_core::plan::{self, Outlook, StepView};
 use windlass_core::secret;
-use windlass_core::tell::{Planned, field_text, payload_lines, wait_text};
+use windlass_core::tell::{Mark, Planned, content_lines, field_text, payload_lines, wait_text};
 
 use super::{Checked, Terminal, TextOf, clean, count};
 
@@ -146,7 +147,7 @@ pub(crate) fn plan(planned: &Planned<'_>, text_of: &TextOf<'_>, terminal: &Termi
         summary.unchanged
     )?;
     for group in &planned.groups {
-        write_group(&mut out, group, terminal)?;
+        write_group(&mut out, group, planned, terminal)?;
     }
     if planned.omitted > 0 {
         writeln!(out, "       … and {}", count(planned.omitted, "more change"))?;
@@ -168,7 +169,12 @@ fn sign(action: Action) -> (&'static str, Style) {
     }
 }
 
-fn write_group(out: &mut impl io::Write, group: &plan::Group<'_>, terminal: &Terminal) -> io::Result<()> {
+fn write_group(
+    out: &mut impl io::Write,
+    group: &plan::Group<'_>,
+    planned: &Planned<'_>,
+    terminal: &Terminal,
+) -> io::Result<()> {
     let (sign, style) = sign(group.cause.action());
     let (_, step) = group.steps[0];
     let dim = Style::new().dimmed();
@@ -193,12 +199,36 @@ fn write_group(out: &mut impl io::Write, group: &plan::Group<'_>, terminal: &Ter
     for line in step_lines(step, terminal.width.saturating_sub(12)) {
         writeln!(out, "         {}", clean(&line))?;
     }
+    for difference in planned.content_of(step) {
+        content(out, difference, "         ")?;
+    }
     if let [(_, step)] = group.steps.as_slice()
         && !step.waits_for().is_empty()
     {
         writeln!(out, "         {dim}after {}{dim:#}", clean(&wait_text(*step)))?;
     }
     write_foreseen(out, group)
+}
+
+/// Prints what differs in the files that a resource names, each line behind the same indentation.
+pub(super) fn content(
+    out: &mut impl io::Write,
+    difference: &ContentDifference,
+    indent: &str,
+) -> io::Result<()> {
+    let (removed, added) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
+    let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
+    for (mark, line) in content_lines(difference) {
+        let style = match mark {
+            Mark::Head => bold,
+            Mark::Note | Mark::Place => dim,
+            Mark::Added => added,
+            Mark::Removed => removed,
+            Mark::Same => Style::new(),
+        };
+        writeln!(out, "{indent}{style}{}{style:#}", clean(&line))?;
+    }
+    Ok(())
 }
 
 /// What would become of the steps where it is not that someone approves them. Said once for those that fare alike.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use windlass_api::types::{BatchItem, BatchResult, ErrorBody, FieldChange, GateInfo, ProposalInfo};
+use windlass_api::types::{
+    BatchItem, BatchResult, ContentDifference, ErrorBody, FieldChange, GateInfo, ProposalInfo,
+};
 use windlass_core::tell::{field_text, payload_lines};
 
 use super::table::{Table, state_style, state_word};
@@ -159,6 +161,9 @@ fn write_change(out: &mut impl io::Write, proposal: &ProposalInfo, terminal: &Te
         _ => payload_lines(effective, width),
     };
     lines.iter().try_for_each(|line| writeln!(out, "    {}", clean(line)))?;
+    for difference in proposal.content.iter().filter_map(ContentDifference::to_core) {
+        super::human::content(out, &difference, "    ")?;
+    }
     if proposal.edited_payload.is_none() {
         return Ok(());
     }

@@ -91,7 +91,8 @@ fn cases() -> Vec<Case> {
             "bundles",
             "bundle",
             "cert-manager",
-            json!({"name": "cert-manager", "path": "applications/cert-manager", "targets": [{"cluster_group": "all"}]}),
+            json!({"name": "cert-manager", "targets": [{"cluster_group": "all"}],
+                "chart": {"repository": "https://charts.example.com", "name": "cert-manager", "version": "1.16.2"}}),
             json!({"prune": false}),
         ),
         case(

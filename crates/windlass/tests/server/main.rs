@@ -13,6 +13,7 @@ mod batches;
 mod checkpoints;
 mod clashes;
 mod connections;
+mod contents;
 mod crashes;
 mod fairness;
 mod forge;

@@ -1,0 +1,83 @@
+//! What differs in the files that a resource names.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windlass_core::content;
+
+/// What changes in the content of one path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContentDifference {
+    /// The path, as the resource names it.
+    pub path: String,
+    /// Git's id of what stands there now, as `blob:…` for a file and `tree:…` for a directory; null if none was noted.
+    pub before: Option<String>,
+    /// Git's id of what shall stand there.
+    pub after: String,
+    /// The files that differ, as many as are named.
+    pub files: Vec<FileDifference>,
+    /// How many more differ.
+    #[serde(default)]
+    pub more_files: usize,
+    /// What whoever reads it should know about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// One file that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileDifference {
+    /// Its path, from the directory of fleet.yaml.
+    pub path: String,
+    /// `added`, `changed` or `removed`.
+    pub change: String,
+    /// How large it is, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_bytes: Option<u64>,
+    /// How large it shall be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_bytes: Option<u64>,
+    /// The lines that differ with some around them, as `diff -u` prints them, secrets hidden.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<String>,
+    /// Why there are no lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_shown: Option<String>,
+}
+
+impl ContentDifference {
+    /// The same for whoever tells it. None if it was made by a version that says more than this one knows.
+    pub fn to_core(&self) -> Option<content::ContentDifference> {
+        serde_json::to_value(self).ok().and_then(|value| serde_json::from_value(value).ok())
+    }
+}
+
+impl From<content::ContentDifference> for ContentDifference {
+    fn from(found: content::ContentDifference) -> ContentDifference {
+        ContentDifference {
+            path: found.change.path,
+            before: found.change.before.map(|before| before.to_string()),
+            after: found.change.after.to_string(),
+            files: found.files.into_iter().map(FileDifference::from).collect(),
+            more_files: found.more_files,
+            note: found.note,
+        }
+    }
+}
+
+impl From<content::FileDifference> for FileDifference {
+    fn from(file: content::FileDifference) -> FileDifference {
+        let change = match file.change {
+            content::FileChange::Added => "added",
+            content::FileChange::Changed => "changed",
+            content::FileChange::Removed => "removed",
+        };
+        FileDifference {
+            path: file.path,
+            change: change.to_owned(),
+            before_bytes: file.before_bytes,
+            after_bytes: file.after_bytes,
+            lines: file.lines,
+            not_shown: file.not_shown,
+        }
+    }
+}

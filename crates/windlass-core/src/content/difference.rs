@@ -1,0 +1,192 @@
+//! The difference between two contents of a path, file by file, small enough to be kept and shown.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ContentChange, ContentId, text};
+
+/// Files that are named in one difference; the rest is counted.
+pub const MAX_FILES: usize = 100;
+
+/// A larger file is named, and its lines are not shown.
+pub const MAX_FILE_BYTES: u64 = 128 * 1024;
+
+/// Lines of one difference have so many bytes together.
+const MAX_TEXT: usize = 32 * 1024;
+
+/// Files of so many bytes together are compared for one difference; the rest is named.
+const MAX_COMPARED: u64 = 512 * 1024;
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileChange {
+    /// It comes to be.
+    Added,
+    /// It becomes different.
+    Changed,
+    /// It ceases to be.
+    Removed,
+}
+
+/// What stands on one side of a file's difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileSide {
+    /// Nothing.
+    Nothing,
+    /// A file with these bytes.
+    Bytes(Vec<u8>),
+    /// A file that is too large to be shown, with its size.
+    Large(u64),
+    /// A symbolic link or a submodule.
+    NotAFile,
+    /// Something that cannot be had here.
+    Missing,
+    /// A file that was not read because enough was.
+    NotRead,
+}
+
+impl FileSide {
+    fn size(&self) -> Option<u64> {
+        match self {
+            FileSide::Bytes(bytes) => Some(bytes.len() as u64),
+            FileSide::Large(size) => Some(*size),
+            FileSide::Nothing | FileSide::NotAFile | FileSide::Missing | FileSide::NotRead => None,
+        }
+    }
+}
+
+/// One file that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDifference {
+    /// Its path, from the directory of fleet.yaml.
+    pub path: String,
+    /// What happens to it.
+    pub change: FileChange,
+    /// How large it is, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_bytes: Option<u64>,
+    /// How large it shall be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_bytes: Option<u64>,
+    /// The lines that differ with some around them, as `diff -u` prints them, secrets hidden.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<String>,
+    /// Why there are no lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_shown: Option<String>,
+}
+
+/// What changes in the content of one path that a resource names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContentDifference {
+    /// Which path, and from what to what.
+    #[serde(flatten)]
+    pub change: ContentChange,
+    /// The files that differ, in order, as many as are named.
+    pub files: Vec<FileDifference>,
+    /// How many more differ.
+    #[serde(default)]
+    pub more_files: usize,
+    /// What whoever reads it should know about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl ContentDifference {
+    /// A difference of which nothing is known but that there is one.
+    pub fn new(change: ContentChange) -> ContentDifference {
+        ContentDifference { change, files: Vec::new(), more_files: 0, note: None }
+    }
+
+    /// The same with a note.
+    pub fn noting(mut self, note: impl Into<String>) -> ContentDifference {
+        self.note = Some(note.into());
+        self
+    }
+
+    /// Whether the lines of another file may be shown. Otherwise it need not be read.
+    pub fn has_room(&self) -> bool {
+        self.files.len() < MAX_FILES && self.compared_bytes() < MAX_COMPARED
+    }
+
+    /// How much was read for it.
+    pub fn compared_bytes(&self) -> u64 {
+        let read = |size: Option<u64>| size.filter(|size| *size <= MAX_FILE_BYTES).unwrap_or(0);
+        self.files.iter().map(|file| read(file.before_bytes) + read(file.after_bytes)).sum()
+    }
+
+    /// Adds a file that differs, or counts it.
+    pub fn add(&mut self, path: String, before: &FileSide, after: &FileSide) {
+        if self.files.len() >= MAX_FILES {
+            self.more_files += 1;
+            return;
+        }
+        let told: usize = self.files.iter().filter_map(|file| file.lines.as_ref()).map(String::len).sum();
+        let (lines, not_shown) = match text::lines(before, after, MAX_TEXT.saturating_sub(told)) {
+            Ok(lines) => (Some(lines), None),
+            Err(why) => (None, Some(why.to_owned())),
+        };
+        let change = match (before, after) {
+            (FileSide::Nothing, _) => FileChange::Added,
+            (_, FileSide::Nothing) => FileChange::Removed,
+            _ => FileChange::Changed,
+        };
+        let (before_bytes, after_bytes) = (before.size(), after.size());
+        self.files.push(FileDifference { path, change, before_bytes, after_bytes, lines, not_shown });
+    }
+
+    /// Whether this is the difference of that change.
+    pub fn is_of(&self, change: &ContentChange) -> bool {
+        self.change == *change
+    }
+
+    /// What stands at the path now, as far as that was noted.
+    pub fn before(&self) -> Option<ContentId> {
+        self.change.before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change() -> ContentChange {
+        ContentChange { path: "a".to_owned(), before: None, after: ContentId::blob([1; 20]) }
+    }
+
+    fn bytes(text: &str) -> FileSide {
+        FileSide::Bytes(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn files_are_named_up_to_the_limit_and_then_counted() {
+        let mut difference = ContentDifference::new(change());
+        for index in 0..MAX_FILES + 7 {
+            difference.add(format!("f{index}"), &FileSide::Nothing, &bytes("x\n"));
+        }
+        assert_eq!((difference.files.len(), difference.more_files), (MAX_FILES, 7));
+        assert_eq!(difference.files[0].change, FileChange::Added);
+    }
+
+    #[test]
+    fn the_text_of_all_files_together_is_bounded_and_what_is_not_shown_says_why() {
+        let mut difference = ContentDifference::new(change());
+        for index in 0..10 {
+            difference.add(format!("f{index}"), &FileSide::Nothing, &bytes(&"a: 1\n".repeat(1_500)));
+        }
+        let shown: usize =
+            difference.files.iter().filter_map(|file| file.lines.as_ref()).map(String::len).sum();
+        assert!(shown <= MAX_TEXT, "{shown}");
+        assert!(difference.files.iter().all(|file| file.lines.is_some() != file.not_shown.is_some()));
+        assert_eq!(difference.files[9].not_shown.as_deref(), Some("too much differs to show it here"));
+    }
+
+    #[test]
+    fn a_difference_reads_back_from_its_document() {
+        let mut difference = ContentDifference::new(change()).noting("a note");
+        difference.add("a".to_owned(), &bytes("1\n"), &bytes("2\n"));
+        difference.add("b".to_owned(), &FileSide::NotAFile, &FileSide::Large(1 << 40));
+        let text = serde_json::to_string(&difference).unwrap();
+        assert_eq!(serde_json::from_str::<ContentDifference>(&text).unwrap(), difference);
+    }
+}

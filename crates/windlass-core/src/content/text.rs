@@ -1,0 +1,175 @@
+//! The lines of a file that differ, as people may see them.
+
+use similar::TextDiff;
+
+use super::difference::FileSide;
+use crate::secret;
+
+/// Lines shown around each change.
+const CONTEXT: usize = 3;
+
+/// A line is hidden if it carries on a secret that begins at most so many lines above it: longer than any key.
+const LINES_ABOVE: usize = 200;
+
+/// Finding the shortest difference costs the product of the lines that differ; more of them are only counted.
+const MAX_LINES: usize = 2_000;
+
+/// The lines that differ in at most so many bytes, or why they are not shown.
+pub(super) fn lines(before: &FileSide, after: &FileSide, room: usize) -> Result<String, &'static str> {
+    let (before, after) = (text_of(before)?, text_of(after)?);
+    if before == after {
+        return Err("only its permissions differ");
+    }
+    if holds_kubernetes_secret(before) || holds_kubernetes_secret(after) {
+        return Err("it holds a Kubernetes Secret");
+    }
+    let (old, new) = (split(before), split(after));
+    let same_first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let rest = old.len().min(new.len()) - same_first;
+    let same_last =
+        old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == new).count();
+    if (old.len() + new.len()).saturating_sub(2 * (same_first + same_last)) > MAX_LINES {
+        return Err("too many lines differ to show them here");
+    }
+    let (shown_old, shown_new) = (Shown::of(before, &old), Shown::of(after, &new));
+    let first = same_first.saturating_sub(CONTEXT);
+    let last = same_last.saturating_sub(CONTEXT);
+    let diff = TextDiff::configure()
+        .newline_terminated(true)
+        .diff_slices(&old[first..old.len() - last], &new[first..new.len() - last]);
+    let mut text = String::new();
+    for group in diff.grouped_ops(CONTEXT) {
+        let (Some(head), Some(tail)) = (group.first(), group.last()) else { continue };
+        let old_lines = head.old_range().start..tail.old_range().end;
+        let new_lines = head.new_range().start..tail.new_range().end;
+        text.push_str(&format!("@@ -{} +{} @@\n", range(first, &old_lines), range(first, &new_lines)));
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let line = match (change.old_index(), change.new_index()) {
+                (Some(line), _) => shown_old.line(first + line),
+                (None, Some(line)) => shown_new.line(first + line),
+                (None, None) => continue,
+            };
+            text.push_str(&format!("{}{line}\n", change.tag()));
+            if change.missing_newline() {
+                text.push_str("\\ No newline at end of file\n");
+            }
+            if text.len() > room {
+                return Err("too much differs to show it here");
+            }
+        }
+    }
+    Ok(text)
+}
+
+fn text_of(side: &FileSide) -> Result<&str, &'static str> {
+    match side {
+        FileSide::Nothing => Ok(""),
+        FileSide::Bytes(bytes) if bytes.contains(&0) => Err("it is binary"),
+        FileSide::Bytes(bytes) => std::str::from_utf8(bytes).map_err(|_| "it is binary"),
+        FileSide::Large(_) => Err("it is larger than 128 KiB"),
+        FileSide::NotAFile => Err("it is a symbolic link or a submodule, which Windlass does not follow"),
+        FileSide::Missing => Err("its content is not at hand here"),
+        FileSide::NotRead => Err("more differs than is shown at once"),
+    }
+}
+
+/// Whether a text declares a Secret, whose values are secrets whatever their keys are called.
+fn holds_kubernetes_secret(text: &str) -> bool {
+    let around = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
+    text.match_indices("kind").any(|(at, key)| {
+        let rest = text[at + key.len()..].trim_start_matches(around);
+        let value = rest.strip_prefix(':').unwrap_or_default().trim_start_matches(around);
+        let end = value.find(|c: char| !c.is_alphanumeric()).unwrap_or(value.len());
+        matches!(&value[..end], "Secret" | "SecretList")
+    })
+}
+
+/// Only line feeds end lines; a carriage return is part of its line.
+fn split(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// The lines of a text without its secrets.
+struct Shown<'t> {
+    text: &'t str,
+    /// Where each line begins, and where the text ends.
+    starts: Vec<usize>,
+}
+
+impl<'t> Shown<'t> {
+    fn of(text: &'t str, lines: &[&'t str]) -> Shown<'t> {
+        let mut starts = vec![0];
+        let mut end = 0;
+        for line in lines {
+            end += line.len();
+            starts.push(end);
+        }
+        Shown { text, starts }
+    }
+
+    fn line(&self, line: usize) -> String {
+        let (start, end) = (self.starts[line], self.starts[line + 1]);
+        let end = if self.text[start..end].ends_with('\n') { end - 1 } else { end };
+        let above = self.starts[line.saturating_sub(LINES_ABOVE)];
+        secret::mask_excerpt(&self.text[above..end], start - above..end - above)
+    }
+}
+
+/// Lines as `diff -u` counts them: the first and how many, which is left out when it is one.
+fn range(offset: usize, lines: &std::ops::Range<usize>) -> String {
+    match lines.len() {
+        0 => format!("{},0", offset + lines.start),
+        1 => (offset + lines.start + 1).to_string(),
+        many => format!("{},{many}", offset + lines.start + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(before: &str, after: &str) -> Result<String, &'static str> {
+        let side = |text: &str| FileSide::Bytes(text.as_bytes().to_vec());
+        lines(&side(before), &side(after), 10_000)
+    }
+
+    #[test]
+    fn the_lines_are_what_diff_prints() {
+        let before: String = (1..=20).map(|line| format!("line {line}\n")).collect();
+        let after = before.replace("line 10\n", "line ten\n");
+        let expected =
+            "@@ -7,7 +7,7 @@\n line 7\n line 8\n line 9\n-line 10\n+line ten\n line 11\n line 12\n line 13\n";
+        assert_eq!(of(&before, &after).as_deref(), Ok(expected));
+        assert_eq!(of("a", "b\n").as_deref(), Ok("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n"));
+        assert_eq!(of("a\n", "").as_deref(), Ok("@@ -1 +0,0 @@\n-a\n"));
+    }
+
+    #[test]
+    fn secrets_are_hidden_whatever_the_file() {
+        for (before, after) in [
+            ("db_password: planted-1\n", "db_password: planted-2\n"),
+            ("API_TOKEN=planted-1\nx=1\n", "API_TOKEN=planted-1\nx=2\n"),
+            ("url: https://u:planted@h/\n", "url: https://u:planted-2@h/\n"),
+            ("{\"password\": \"planted\"}\n", "{\"password\": \"planted-2\"}\n"),
+        ] {
+            let text = of(before, after).unwrap();
+            assert!(!text.contains("planted"), "{text}");
+        }
+        let secret = "apiVersion: v1\nkind: Secret\ndata:\n  a: cGxhbnRlZA==\n";
+        assert_eq!(of(secret, &secret.replace("cG", "cH")), Err("it holds a Kubernetes Secret"));
+        assert_eq!(of("a\n", "{\"kind\": \"Secret\", \"data\": {}}\n"), Err("it holds a Kubernetes Secret"));
+        assert!(of("kind: SecretStore\na: 1\n", "kind: SecretStore\na: 2\n").is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_shown_says_why() {
+        let bytes = |bytes: &[u8]| FileSide::Bytes(bytes.to_vec());
+        assert_eq!(lines(&bytes(b"a\0"), &bytes(b"b"), 100), Err("it is binary"));
+        assert_eq!(lines(&bytes(b"\xff"), &bytes(b"b"), 100), Err("it is binary"));
+        assert_eq!(lines(&FileSide::Large(1 << 30), &bytes(b"b"), 100), Err("it is larger than 128 KiB"));
+        assert_eq!(of("a\n", "a\n"), Err("only its permissions differ"));
+        let (before, after) = ("a\n".repeat(5_000), "b\n".repeat(5_000));
+        assert_eq!(of(&before, &after), Err("too many lines differ to show them here"));
+        assert!(of(&before, &format!("{before}b\n")).is_ok(), "only what differs counts");
+    }
+}

@@ -1,0 +1,155 @@
+//! What stands at the paths a spec names, as part of what the resource is: its digest, and how it is stored.
+
+use std::collections::BTreeMap;
+
+use super::Spec;
+use crate::content::ContentId;
+use crate::digest::Digest;
+
+/// What begins a stored spec that has contents. No field has such a name.
+const STORED_CONTENT: &str = "{\"$content\":";
+
+impl Spec {
+    /// The resource's digest: of its spec, and of what stands at the paths that it names, as far as that is known. This is
+    /// the one place that decides what a digest covers.
+    pub fn digest(&self) -> Digest {
+        let declared = self.declared_digest();
+        let contents = self.contents();
+        if contents.is_empty() {
+            return declared;
+        }
+        let mut parts: Vec<&[u8]> = vec![b"content", declared.as_bytes()];
+        for (path, content) in &contents {
+            parts.extend([path.as_bytes(), content.kind().word().as_bytes(), content.as_bytes().as_slice()]);
+        }
+        Digest::of_parts(parts)
+    }
+
+    /// The digest of what fleet.yaml alone says, whatever stands at the paths.
+    pub fn declared_digest(&self) -> Digest {
+        Digest::of(&self.canonical_bytes())
+    }
+
+    /// What stands at the paths that the spec names, as far as that is known.
+    pub fn contents(&self) -> BTreeMap<&str, ContentId> {
+        let mut contents = BTreeMap::new();
+        self.repository_paths(&mut |path, _| {
+            contents.extend(path.content().map(|content| (path.as_str(), content)));
+        });
+        contents
+    }
+
+    /// The paths of the repository that the spec names, each once, in order.
+    pub fn named_paths(&self) -> Vec<&str> {
+        let mut paths = Vec::new();
+        self.repository_paths(&mut |path, _| paths.push(path.as_str()));
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    /// The same spec with what stands at its paths. Where nothing is known, nothing is noted.
+    pub fn with_contents(&self, content_of: impl Fn(&str) -> Option<ContentId>) -> Spec {
+        let mut spec = self.clone();
+        spec.repository_paths_mut(&mut |path| {
+            let content = content_of(path.as_str());
+            path.set_content(content);
+        });
+        spec
+    }
+
+    /// The same spec with the contents that others have for the same paths, or the paths that none of them names. What is
+    /// written by hand says no content: it lives in git.
+    pub fn with_contents_of(&self, known: &[&Spec]) -> Result<Spec, Vec<String>> {
+        let mut contents: BTreeMap<&str, Option<ContentId>> = BTreeMap::new();
+        for spec in known {
+            spec.repository_paths(&mut |path, _| {
+                let noted = contents.entry(path.as_str()).or_default();
+                *noted = noted.or(path.content());
+            });
+        }
+        let named = self.named_paths();
+        let unknown: Vec<String> = named
+            .iter()
+            .filter(|path| !contents.contains_key(*path))
+            .map(|path| (*path).to_owned())
+            .collect();
+        match unknown.is_empty() {
+            true => Ok(self.with_contents(|path| contents.get(path).copied().flatten())),
+            false => Err(unknown),
+        }
+    }
+}
+
+/// A stored spec with its contents: one document, so that no row can have the one without the other.
+pub(super) fn store(spec: String, contents: &BTreeMap<&str, ContentId>) -> String {
+    if contents.is_empty() {
+        return spec;
+    }
+    let contents = serde_json::to_string(contents).expect("plain values always serialize into memory");
+    let separator = if spec == "{}" { "" } else { "," };
+    format!("{STORED_CONTENT}{contents}{separator}{}", &spec[1..])
+}
+
+/// The contents of a stored spec, and the spec without them. None if what is there is no contents.
+pub(super) fn split(stored: &str) -> Option<(BTreeMap<String, ContentId>, String)> {
+    let Some(rest) = stored.strip_prefix(STORED_CONTENT) else {
+        return Some((BTreeMap::new(), stored.to_owned()));
+    };
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<BTreeMap<String, ContentId>>();
+    let contents = values.next()?.ok()?;
+    let spec = &rest[values.byte_offset()..];
+    Some((contents, format!("{{{}", spec.strip_prefix(',').unwrap_or(spec))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Kind;
+
+    const SPEC: &str = r#"{"version":"1.0.0","host":{"files":{"/etc/a":{"source":"files/a"},"/etc/b":{"source":"files/b"}}}}"#;
+
+    fn module() -> Spec {
+        Spec::read_stored(Kind::Module, SPEC).unwrap()
+    }
+
+    fn noted(a: u8, b: u8) -> Spec {
+        module().with_contents(|path| Some(ContentId::blob([if path == "files/a" { a } else { b }; 20])))
+    }
+
+    #[test]
+    fn a_digest_covers_what_stands_at_each_path_and_nothing_changes_without_contents() {
+        let spec = module();
+        assert_eq!(spec.digest(), Digest::of(&spec.canonical_bytes()));
+        let digests = [spec.digest(), noted(1, 1).digest(), noted(1, 2).digest(), noted(2, 1).digest()];
+        let different: std::collections::BTreeSet<_> = digests.iter().collect();
+        assert_eq!(different.len(), 4);
+        assert_eq!(noted(1, 2).declared_digest(), spec.digest());
+        let as_tree = spec.with_contents(|_| Some(ContentId::tree([1; 20])));
+        assert_ne!(
+            as_tree.digest(),
+            noted(1, 1).digest(),
+            "the same bytes as a file and as a directory differ"
+        );
+    }
+
+    #[test]
+    fn contents_are_stored_with_the_spec_and_no_request_can_say_them() {
+        for spec in [module(), noted(1, 2), Spec::read_stored(Kind::Module, "{}").unwrap()] {
+            let again = Spec::read_stored(Kind::Module, &spec.to_stored()).unwrap();
+            assert_eq!((again.digest(), &again), (spec.digest(), &spec));
+        }
+        assert!(Spec::read(Kind::Module, &noted(1, 2).to_stored()).spec.is_none());
+        assert!(Spec::read_stored(Kind::Module, r#"{"$content":{"files/a":"blob:xyz"}}"#).is_none());
+        assert!(Spec::read_stored(Kind::Module, r#"{"$content":7,"version":"1.0.0"}"#).is_none());
+    }
+
+    #[test]
+    fn what_is_written_by_hand_keeps_known_contents_and_can_name_no_others() {
+        let given = module();
+        assert_eq!(given.with_contents_of(&[&noted(1, 2)]), Ok(noted(1, 2)));
+        assert_eq!(given.with_contents_of(&[]), Err(vec!["files/a".to_owned(), "files/b".to_owned()]));
+        assert_eq!(given.with_contents_of(&[&module()]), Ok(module()), "what was never noted stays so");
+        assert_eq!(given.with_contents_of(&[&module(), &noted(3, 4)]), Ok(noted(3, 4)));
+    }
+}

@@ -1,0 +1,70 @@
+//! What stands at the paths that resources name: kept where a later change can be shown, compared when one is offered,
+//! and never taken from anyone's word.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use windlass_core::content::{ContentChange, ContentDifference, ContentId};
+use windlass_core::desired::Desired;
+use windlass_core::diagnostic::{Code, Diagnostic};
+use windlass_core::live::{Live, Owner};
+use windlass_core::resource::Spec;
+use windlass_source::{GitObjects, Mirror, Objects, content_differences};
+
+use crate::server::Server;
+
+/// What differs in these changes, from the mirrors in these directories, on a thread that may block. Where a mirror is not
+/// there, or does not have it, the difference says so.
+pub(crate) async fn differences(
+    directories: Vec<PathBuf>,
+    changes: Vec<ContentChange>,
+) -> Vec<ContentDifference> {
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    let unseen = changes.clone();
+    let task = tokio::task::spawn_blocking(move || {
+        let mirrors: Vec<GitObjects> =
+            directories.iter().filter_map(|directory| Mirror::objects_in(directory)).collect();
+        let objects: Vec<&dyn Objects> = mirrors.iter().map(|mirror| mirror as &dyn Objects).collect();
+        content_differences(objects.as_slice(), changes)
+    });
+    task.await.unwrap_or_else(|panic| {
+        tracing::error!(error = %panic, "a thread died");
+        let note = "what differs could not be made out; see the server's log";
+        unseen.into_iter().map(|change| ContentDifference::new(change).noting(note)).collect()
+    })
+}
+
+/// The content that a later change of this repository may start from: what is accepted, and what may be accepted next.
+pub(crate) fn worth_keeping(desired: &Desired, live: &Live, repository: &Owner) -> BTreeSet<ContentId> {
+    let declared = desired.resources.iter().map(|(_, _, declared)| &declared.spec);
+    let owned =
+        live.resources.iter().filter(|(_, _, live)| live.owner == *repository || live.owner == Owner::Nobody);
+    let specs = declared.chain(owned.map(|(_, _, live)| &live.spec));
+    specs.flat_map(|spec| spec.contents().into_values()).collect()
+}
+
+/// Has a repository's mirror keep content. Without it a later difference says less, and nothing else is wrong.
+pub(crate) async fn keep(server: &Server, repository_id: &str, contents: BTreeSet<ContentId>) {
+    let directory = server.mirror_directory(repository_id);
+    let task = tokio::task::spawn_blocking(move || Mirror::keep_contents_in(&directory, &contents));
+    match task.await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, repository_id, "a mirror could not be told what to keep"),
+        Err(panic) => tracing::error!(error = %panic, "a thread died"),
+    }
+}
+
+/// A spec that someone wrote by hand, with what is known to stand at the paths that it names. A path of which nobody knows
+/// the content is refused: files live in git, and what is not known cannot be reviewed.
+pub(crate) fn with_known_contents(spec: &Spec, known: &[&Spec]) -> Result<Spec, Box<Diagnostic>> {
+    spec.with_contents_of(known).map_err(|unknown| {
+        let kind = spec.kind();
+        let message =
+            format!("`{}` is a path of a repository, whose content is not known here", unknown.join("`, `"));
+        let help =
+            "files live in git: change the path there; a file of a module can also be given as `content`";
+        Box::new(Diagnostic::without_place(Code::PathMissing, kind.slug(), message).help(help))
+    })
+}

@@ -1,0 +1,180 @@
+//! The ids that git gives to files and directories, made from what is on disk.
+//!
+//! Each path is read once. Files count with their bytes as they are on disk, whether git ignores or filters them or not;
+//! directories without files do not count, as in git.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use windlass_core::content::{ContentId, FileSide};
+
+use crate::content::{Content, ObjectEntry, ObjectKind};
+use crate::git::IdHasher;
+use crate::{EntryKind, ReadError};
+
+/// Files and directories below the paths that a fleet names.
+const MAX_ENTRIES: usize = 100_000;
+
+/// Directories inside one another.
+const MAX_DEPTH: usize = 64;
+
+/// Bytes of all those files.
+const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Ids that were made, and of what.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ids {
+    paths: BTreeMap<PathBuf, Content>,
+    directories: BTreeMap<[u8; 20], Vec<ObjectEntry>>,
+    files: BTreeMap<[u8; 20], PathBuf>,
+    entries: usize,
+    bytes: u64,
+}
+
+impl Ids {
+    /// What stands at a path of which the kind is known.
+    pub(crate) fn content(&mut self, path: &Path, kind: Option<EntryKind>) -> Result<Content, Cause> {
+        if let Some(known) = self.paths.get(path) {
+            return Ok(*known);
+        }
+        let content = match kind {
+            None | Some(EntryKind::Other) => Content::Nothing,
+            Some(EntryKind::File(_)) => Content::Known(ContentId::blob(self.file_id(path)?)),
+            Some(EntryKind::Directory) => Content::Known(ContentId::tree(self.directory_id(path, 0)?.0)),
+        };
+        self.paths.insert(path.to_owned(), content);
+        Ok(content)
+    }
+
+    /// The entries of a directory whose id was made.
+    pub(crate) fn directory(&self, id: &[u8; 20], limit: usize) -> Option<Vec<ObjectEntry>> {
+        self.directories.get(id).map(|entries| entries.iter().take(limit).cloned().collect())
+    }
+
+    /// A file whose id was made.
+    pub(crate) fn file(&self, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, ReadError> {
+        let Some(path) = self.files.get(id) else { return Ok(None) };
+        let fail =
+            |source: std::io::Error| ReadError { path: path.display().to_string(), source: source.into() };
+        let size = fs::symlink_metadata(path).map_err(fail)?.len();
+        if size > limit {
+            return Ok(Some(FileSide::Large(size)));
+        }
+        let mut bytes = Vec::new();
+        File::open(path).map_err(fail)?.take(limit).read_to_end(&mut bytes).map_err(fail)?;
+        Ok(Some(FileSide::Bytes(bytes)))
+    }
+
+    fn file_id(&mut self, path: &Path) -> Result<[u8; 20], Cause> {
+        let mut file = File::open(path)?;
+        let size = file.metadata()?.len();
+        self.bytes = self.bytes.saturating_add(size);
+        if self.bytes > MAX_BYTES {
+            return Err("the files that the fleet names have more than 2 GiB together".into());
+        }
+        let mut hasher = IdHasher::new("blob", size);
+        let mut buffer = vec![0; 64 * 1024];
+        let mut read = 0;
+        loop {
+            let count = file.read(&mut buffer)?;
+            if count == 0 {
+                break;
+            }
+            read += count as u64;
+            if read > size {
+                break;
+            }
+            hasher.update(&buffer[..count]);
+        }
+        if read != size {
+            return Err("it changed while it was read".into());
+        }
+        let id = hasher.id()?;
+        self.files.insert(id, path.to_owned());
+        Ok(id)
+    }
+
+    /// The id of a directory, and how many entries it has that count.
+    fn directory_id(&mut self, path: &Path, depth: usize) -> Result<([u8; 20], usize), Cause> {
+        if depth > MAX_DEPTH {
+            return Err(format!("directories are nested deeper than {MAX_DEPTH}").into());
+        }
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            self.entries += 1;
+            if self.entries > MAX_ENTRIES {
+                return Err(format!("the fleet names more than {MAX_ENTRIES} files").into());
+            }
+            let name = entry.file_name().as_bytes().to_vec();
+            match (name.as_slice(), depth) {
+                (b".git", 0) => continue,
+                (b".git", _) => return Err(format!("{} is a repository of its own", path.display()).into()),
+                _ => {}
+            }
+            entries.extend(self.entry(name, &entry.path(), depth)?);
+        }
+        // Git orders directories as if their names ended in a slash.
+        entries.sort_by_key(|entry| {
+            let mut name = entry.name.clone();
+            if entry.kind == ObjectKind::Directory {
+                name.push(b'/');
+            }
+            name
+        });
+        let mut bytes = Vec::new();
+        for entry in &entries {
+            bytes.extend_from_slice(mode_of(entry.kind).as_bytes());
+            bytes.push(b' ');
+            bytes.extend_from_slice(&entry.name);
+            bytes.push(0);
+            bytes.extend_from_slice(&entry.id);
+        }
+        let id = IdHasher::of("tree", &bytes)?;
+        let count = entries.len();
+        self.directories.insert(id, entries);
+        Ok((id, count))
+    }
+
+    /// One entry of a directory; none if it does not count.
+    fn entry(&mut self, name: Vec<u8>, path: &Path, depth: usize) -> Result<Option<ObjectEntry>, Cause> {
+        let metadata = fs::symlink_metadata(path)?;
+        let kind = metadata.file_type();
+        let found = if kind.is_dir() {
+            let (id, count) = self.directory_id(path, depth + 1)?;
+            (count > 0).then_some((ObjectKind::Directory, id))
+        } else if kind.is_symlink() {
+            let target = fs::read_link(path)?;
+            Some((ObjectKind::Link, IdHasher::of("blob", target.as_os_str().as_bytes())?))
+        } else if kind.is_file() {
+            Some((file_kind(&metadata), self.file_id(path)?))
+        } else {
+            return Err(format!("{} is neither a file nor a directory", path.display()).into());
+        };
+        Ok(found.map(|(kind, id)| ObjectEntry { name, kind, id }))
+    }
+}
+
+fn file_kind(metadata: &Metadata) -> ObjectKind {
+    match metadata.permissions().mode() & 0o100 {
+        0 => ObjectKind::File,
+        _ => ObjectKind::Executable,
+    }
+}
+
+/// Git's word for the kind of an entry.
+const fn mode_of(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::File => "100644",
+        ObjectKind::Executable => "100755",
+        ObjectKind::Directory => "40000",
+        ObjectKind::Link => "120000",
+        ObjectKind::Submodule => "160000",
+    }
+}

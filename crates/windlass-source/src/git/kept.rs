@@ -1,0 +1,49 @@
+//! What a mirror keeps beside its tip: the content that is accepted, so that a later change of it can be shown.
+//!
+//! A mirror holds one commit and is pruned to it. What was accepted from an earlier commit would go with that commit, and
+//! with it the left side of every difference. The ids stand in a file of ours and not in a reference: a reference would
+//! take part in fetching.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use windlass_core::content::{ContentId, ContentKind};
+
+use super::mirror::Mirror;
+
+/// Beside the repository's own files: one id on each line.
+const KEPT_FILE: &str = "windlass-kept";
+
+impl Mirror {
+    /// Says which content must survive in the mirror of a directory from here on. Nothing is written while that stays the
+    /// same, nor where there is no mirror.
+    pub fn keep_contents_in(directory: &Path, contents: &BTreeSet<ContentId>) -> io::Result<()> {
+        let text: String = contents.iter().map(|content| format!("{content}\n")).collect();
+        let path = directory.join(KEPT_FILE);
+        if !directory.exists() || fs::read_to_string(&path).unwrap_or_default() == text {
+            return Ok(());
+        }
+        let partial = directory.join(format!("{KEPT_FILE}.partial"));
+        fs::write(&partial, text)?;
+        fs::rename(&partial, &path)
+    }
+
+    /// The objects that must survive, as far as they are here: files, and directories.
+    pub(super) fn kept_objects(
+        &self,
+        repository: &gix::Repository,
+    ) -> (Vec<gix::ObjectId>, Vec<gix::ObjectId>) {
+        let text = fs::read_to_string(self.directory().join(KEPT_FILE)).unwrap_or_default();
+        let contents: Vec<ContentId> = text.lines().filter_map(ContentId::parse).collect();
+        let of_kind = |kind: ContentKind| {
+            let objects = contents.iter().filter(|content| content.kind() == kind);
+            objects
+                .map(|content| gix::ObjectId::from(*content.as_bytes()))
+                .filter(|id| repository.has_object(id))
+                .collect()
+        };
+        (of_kind(ContentKind::Blob), of_kind(ContentKind::Tree))
+    }
+}

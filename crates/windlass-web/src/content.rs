@@ -1,0 +1,31 @@
+//! What differs in the files that a resource names, as rows of a table.
+
+use windlass_core::content::ContentDifference;
+use windlass_core::tell::{Mark, content_lines};
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentRow {
+    /// What the row is, for the style: `gone`, `come`, `fold` or nothing.
+    pub class: &'static str,
+    /// What stands before the text.
+    pub sign: &'static str,
+    /// The text.
+    pub text: String,
+}
+
+/// The rows of some differences.
+pub(crate) fn rows<'d>(differences: impl IntoIterator<Item = &'d ContentDifference>) -> Vec<ContentRow> {
+    differences.into_iter().flat_map(content_lines).map(row).collect()
+}
+
+fn row((mark, text): (Mark, String)) -> ContentRow {
+    let (class, sign) = match mark {
+        Mark::Head | Mark::Note | Mark::Place => return ContentRow { class: "fold", sign: "", text },
+        Mark::Same => ("", ""),
+        Mark::Added => ("come", "+"),
+        Mark::Removed => ("gone", "−"),
+    };
+    // The sign stands in a column of its own.
+    ContentRow { class, sign, text: text.chars().skip(1).collect() }
+}
