@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use gix::objs::Write as _;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use windlass_core::manifest::{Context, IncludePattern, Memo, Selection};
@@ -81,7 +82,7 @@ fn raw(directory: &Directory, files: &[gix::ObjectId], trees: &[gix::ObjectId]) 
 fuzz_target!(|graph: Graph| {
     let (directory, mirror) = mirror();
     let repository = gix::open(directory.path()).expect("a repository");
-    let write = |kind, bytes: &[u8]| repository.write_buf(kind, bytes).map(|id| id.detach());
+    let write = |kind, bytes: &[u8]| repository.write_buf(kind, bytes);
     let fleet = "version: 1\naccount: acme\ninclude: ['**/*', 'd1/*']\n";
     let files: Vec<_> = [fleet, "nodes: {}\n", "\0"]
         .iter()

@@ -511,8 +511,11 @@ mod tests {
     fn nothing_that_only_looks_needs_more_than_a_viewer_has_except_administration() {
         // Names of credentials are for those who register repositories with them, secrets of webhooks for those who
         // set them up.
-        const FOR_WRITERS: [&str; 2] =
-            ["/api/v1/system/vault_credentials", "/api/v1/system/gitops_repositories/{id}/webhook"];
+        const FOR_WRITERS: [&str; 3] = [
+            "/api/v1/system/vault_credentials",
+            "/api/v1/system/credential_bindings",
+            "/api/v1/system/gitops_repositories/{id}/webhook",
+        ];
         let viewer = crate::permission::Role::Viewer.permissions();
         for endpoint in endpoints().iter().filter(|endpoint| endpoint.method == Method::Get) {
             let is_fine = match endpoint.access {

@@ -94,6 +94,10 @@ fn every_query_of_a_list_is_offered() {
     for tool in tools() {
         let offered = tool.schema();
         for (name, _) in tool.operation.endpoint().query {
+            // Programs that reason never get hidden values.
+            if *name == "secrets" {
+                continue;
+            }
             assert!(offered["properties"].get(called(name)).is_some(), "{} {name}", tool.name);
         }
     }

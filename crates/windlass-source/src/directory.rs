@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::manifest::Selection;
 
-use crate::walk::{Child, Directories, WalkLimits, too_many_names, walk};
+use crate::walk::{Child, Children, Directories, WalkLimits, too_many_names, walk};
 use windlass_core::content::FileSide;
 
 use crate::content::{Content, ObjectEntry, Objects};
@@ -40,7 +40,7 @@ impl Directory {
 impl Directories for Directory {
     type Id = ();
 
-    fn children(&self, path: &str, (): &(), at_most: usize) -> Result<Vec<(String, Child<()>)>, ReadError> {
+    fn children(&self, path: &str, (): &(), at_most: usize) -> Result<Children<()>, ReadError> {
         let fail = |source: std::io::Error| ReadError { path: path.to_owned(), source: source.into() };
         let mut children = Vec::new();
         for entry in fs::read_dir(self.root.join(path)).map_err(fail)? {

@@ -58,18 +58,16 @@ pub(crate) enum Child<Id> {
     File(Id),
 }
 
+/// What stands in a directory, by name.
+pub(crate) type Children<Id> = Vec<(String, Child<Id>)>;
+
 /// Directories that can be looked into.
 pub(crate) trait Directories {
     /// What leads to one of them, or to a file.
     type Id;
 
     /// What stands in a directory. Refused if that is more than so many names.
-    fn children(
-        &self,
-        path: &str,
-        id: &Self::Id,
-        at_most: usize,
-    ) -> Result<Vec<(String, Child<Self::Id>)>, ReadError>;
+    fn children(&self, path: &str, id: &Self::Id, at_most: usize) -> Result<Children<Self::Id>, ReadError>;
 
     /// What something is that is no directory.
     fn kind(&self, path: &str, id: &Self::Id) -> Result<EntryKind, ReadError>;
@@ -162,7 +160,7 @@ mod tests {
     impl Directories for Endless {
         type Id = ();
 
-        fn children(&self, _: &str, (): &(), at_most: usize) -> Result<Vec<(String, Child<()>)>, ReadError> {
+        fn children(&self, _: &str, (): &(), at_most: usize) -> Result<Children<()>, ReadError> {
             self.looked.set(self.looked.get() + 1);
             if self.wide + 1 > at_most {
                 return Err(too_many_names(at_most).at(""));

@@ -47,8 +47,8 @@ fn a_kilobyte_with_ten_thousand_million_paths_is_refused() {
     // What no pattern reaches is not looked at.
     let one = Selection::of(&[IncludePattern::read("bomb/d1/d2/*.yaml").unwrap()]);
     assert_eq!(mirrored.list(&one).unwrap(), []);
-    let used = u64::try_from(scratch.packs().iter().map(|pack| pack.metadata().unwrap().len()).sum::<u64>());
-    assert!(used.unwrap() < 4096);
+    let used = scratch.packs().iter().map(|pack| pack.metadata().unwrap().len()).sum::<u64>();
+    assert!(used < 4096);
 }
 
 #[test]

@@ -47,9 +47,9 @@ impl Reading {
         let sql = format!(
             "SELECT account_id, repository_id, number, reference, commit_sha, attempts FROM \
              (SELECT due.*, ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY in_lane, next_at, repository_id, number) \
-             AS in_account FROM (SELECT pull_requests.*, ROW_NUMBER() OVER (PARTITION BY repository_id \
-             ORDER BY next_at, number) AS in_lane FROM pull_requests WHERE next_at <= $1 OR next_at > $2) AS due) \
-             AS fair ORDER BY in_account, next_at, repository_id, number LIMIT {limit}"
+             AS in_account FROM (SELECT waiting.*, ROW_NUMBER() OVER (PARTITION BY repository_id \
+             ORDER BY next_at, number) AS in_lane FROM (SELECT * FROM pull_requests WHERE next_at <= $1 \
+             UNION ALL SELECT * FROM pull_requests WHERE next_at > $2) AS waiting) AS due) AS fair ORDER BY in_account, next_at, repository_id, number LIMIT {limit}"
         );
         let mut rows = self.connection.rows_built(sql, values![now, latest]).await?;
         rows.iter_mut().map(read_wish).collect()

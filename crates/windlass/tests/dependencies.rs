@@ -84,7 +84,7 @@ fn host() -> String {
 
 /// The versions of each crate that are built, tests included.
 fn built_versions() -> BTreeMap<String, BTreeSet<String>> {
-    let arguments = ["tree", "--workspace", "--locked", "--offline", "--target", &host(), "--prefix", "none"];
+    let arguments = ["tree", "--workspace", "--locked", "--target", &host(), "--prefix", "none"];
     let text = cargo(&[&arguments[..], &["--edges", "normal,build,dev", "--format", "{p}"]].concat());
     let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in text.lines() {
@@ -172,7 +172,7 @@ fn licence_expressions_are_read_as_they_are_meant() {
 fn every_crate_has_a_licence_that_we_allow() {
     let Licenses { allow, exceptions } = rules().licenses;
     let built = built_versions();
-    let arguments = ["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform"];
+    let arguments = ["metadata", "--format-version", "1", "--locked", "--filter-platform"];
     let metadata: Value = serde_json::from_str(&cargo(&[&arguments[..], &[&host()]].concat())).unwrap();
     let mut unused: BTreeSet<&str> = exceptions.iter().map(|exception| exception.name.as_str()).collect();
     for package in metadata["packages"].as_array().unwrap() {

@@ -53,7 +53,7 @@ pub(crate) async fn sign_chain(
     let seen = server.signed_heads().last(account_id);
     // Checkpoints that are gone make a chain look as if it had never been signed.
     let is_cut = seen.as_ref().is_some_and(|seen| seen.seq > head.seq);
-    if !is_cut && !(is_due || (when == When::Now && is_new)) {
+    if !(is_cut || is_due || when == When::Now && is_new) {
         return Ok(SignOutcome::Current(last));
     }
     let good = match good_head(&mut reading, &signer, last.as_ref(), seen).await? {

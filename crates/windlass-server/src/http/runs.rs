@@ -315,7 +315,7 @@ fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Pro
     match (run.remaining, run.next_position) {
         (0, _) => {}
         (remaining, Some(_)) => {
-            waits.push(format!("room for {remaining} more, which are proposed as others are done"))
+            waits.push(format!("room for {remaining} more, which are proposed as others are done"));
         }
         (remaining, None) if pending == 0 => {
             waits.push(format!("the next sync, which proposes more of the remaining {remaining}"));

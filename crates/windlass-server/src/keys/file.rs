@@ -147,7 +147,7 @@ mod tests {
         fs::rename(&path, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
         assert!(matches!(read(), Err(KeyError::NotPlain { .. })));
-        let given = KeySource::File(path.clone());
+        let given = KeySource::File(path);
         assert!(super::read(&given, directory.path()).is_ok(), "a mounted secret may be a link");
         fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o644)).unwrap();
         assert!(matches!(super::read(&given, directory.path()), Err(KeyError::Exposed { .. })));

@@ -38,7 +38,7 @@ impl Cookie {
     }
 
     /// Its value in a request.
-    pub(super) fn read<'h>(self, headers: &'h HeaderMap, scheme: Scheme) -> Option<&'h str> {
+    pub(super) fn read(self, headers: &HeaderMap, scheme: Scheme) -> Option<&str> {
         let name = self.name(scheme);
         headers
             .get_all(header::COOKIE)

@@ -16,7 +16,7 @@ use windlass_core::yaml::MAX_FILE_BYTES;
 
 use super::budget::{ObjectBudget, sized_tree};
 use super::commit::MAX_COMMIT_BYTES;
-use crate::walk::{Child, Directories, WalkLimits, too_many_names, walk};
+use crate::walk::{Child, Children, Directories, WalkLimits, too_many_names, walk};
 use windlass_core::content::ContentId;
 
 use crate::content::Content;
@@ -202,7 +202,7 @@ impl Directories for GitTree {
         path: &str,
         (_, id): &Self::Id,
         at_most: usize,
-    ) -> Result<Vec<(String, Child<Self::Id>)>, ReadError> {
+    ) -> Result<Children<Self::Id>, ReadError> {
         let listing = self.listing(*id).map_err(|source| ReadError { path: path.to_owned(), source })?;
         if listing.len() > at_most {
             return Err(too_many_names(WalkLimits::default().entries).at(path));

@@ -129,7 +129,7 @@ fn the_place_of_a_run_in_its_plan_moves_once() {
             next_position,
         };
         assert_eq!(writing.plans_unopened(&acme).await.unwrap(), [place(0)], "of the last good run alone");
-        assert_eq!(writing.accounts_to_apply().await.unwrap(), [acme.clone()]);
+        assert_eq!(writing.accounts_to_apply().await.unwrap(), std::slice::from_ref(&acme));
         assert!(writing.run_opened(&place(0), 1, Some(1)).await.unwrap());
         assert!(!writing.run_opened(&place(0), 0, None).await.unwrap(), "someone else did");
         let found = writing.run(&acme, &run.id).await.unwrap().unwrap();
@@ -207,7 +207,7 @@ fn approvals_of_sets_are_carried_over_fall_and_stay_on_the_record() {
         writing.approval_set_carry(&group.id, &second.id).await.unwrap();
         writing.approval_set_fall(&whole.id, "the plan moved", at(8)).await.unwrap();
         let carried = ApprovalSet { plan_id: second.id.clone(), ..group };
-        assert_eq!(writing.approval_sets_standing(&fleet.id).await.unwrap(), [carried.clone()]);
+        assert_eq!(writing.approval_sets_standing(&fleet.id).await.unwrap(), std::slice::from_ref(&carried));
         assert_eq!(writing.approval_sets_of(&second.id).await.unwrap(), [carried]);
         let fallen = ApprovalSet { fallen: Some((at(8), "the plan moved".to_owned())), ..whole };
         assert_eq!(writing.approval_sets_of(&first.id).await.unwrap(), [fallen]);

@@ -34,7 +34,8 @@ async fn recorded(
 async fn forwarded_addresses_count_from_trusted_proxies_and_from_nobody_else() {
     let installation = behind(&["127.0.0.0/8", "10.0.0.0/8"]).await;
     let admin = installation.admin().await;
-    let cases: [(&str, &[(&str, &str)], &str); 5] = [
+    type Headers = &'static [(&'static str, &'static str)];
+    let cases: [(&str, Headers, &str); 5] = [
         ("one", &[("x-forwarded-for", "198.51.100.9")], "198.51.100.9"),
         ("two", &[("x-forwarded-for", "1.2.3.4, 198.51.100.9, 10.0.0.7")], "198.51.100.9"),
         ("three", &[("forwarded", "for=\"[2001:db8::7]:4711\";proto=https")], "2001:db8::7"),

@@ -45,7 +45,8 @@ fn small_packs_with_endless_directories_fail_their_sync_and_nothing_else() {
         assert_eq!(error.code, "tree-too-large", "{error:?}");
         assert!(error.message.contains(reason) && error.help.contains("include"), "{error:?}");
     }
-    let sound = register(api, "sound", &repository_with(TUTORIAL)).id;
+    let sound_work = repository_with(TUTORIAL);
+    let sound = register(api, "sound", &sound_work).id;
     assert_eq!(api.sync(&sound).unwrap().error, None);
     assert!(api.resources().unwrap().is_empty());
     assert!(server.is_running());

@@ -63,7 +63,7 @@ fn a_repository_moves_only_when_its_file_names_the_new_account_and_can_return() 
     name_account(&work, &fleet, "globex");
     relocate(acme, &id, "globex").unwrap();
     let left = left_behind(acme, &id);
-    assert_eq!(owners(acme), vec![Some(left.clone()); 3], "what it owned stays until someone approves");
+    assert_eq!(owners(acme), vec![Some(left); 3], "what it owned stays until someone approves");
     acme.wait_for("the destroys in the old account", |api| (open_proposals(api).len() == 3).then_some(()));
     assert!(open_proposals(acme).iter().all(|action| action.starts_with("destroy_")));
     let run = globex.sync(&id).unwrap();
