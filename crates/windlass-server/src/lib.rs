@@ -17,6 +17,7 @@ mod decide;
 mod direct;
 mod drift;
 mod ending;
+mod fair_turns;
 mod forge;
 #[cfg(test)]
 mod gate_machine;

@@ -18,6 +18,7 @@ use crate::auth::PasswordTurns;
 use crate::checkpoint::SignedHeads;
 use crate::config::Config;
 use crate::connections::{Connections, limits_of_process};
+use crate::fair_turns::FairTurns;
 use crate::http::StreamPlaces;
 use crate::keys::Keyring;
 use crate::numbers;
@@ -48,7 +49,8 @@ struct Inner {
     interrupt: AtomicBool,
     troubles: Mutex<BTreeMap<&'static str, String>>,
     holder: String,
-    preview_turns: preview::Turns,
+    preview_turns: FairTurns,
+    remote_turns: FairTurns,
     reading_turns: Arc<Semaphore>,
     keys: Keyring,
     signed_heads: SignedHeads,
@@ -120,7 +122,8 @@ impl Server {
             interrupt: AtomicBool::new(false),
             troubles: Mutex::default(),
             holder: windlass_store::new_id(),
-            preview_turns: preview::Turns::default(),
+            preview_turns: FairTurns::default(),
+            remote_turns: FairTurns::default(),
             reading_turns: Arc::new(Semaphore::new(sync::READERS)),
             keys,
             signed_heads,
@@ -282,8 +285,13 @@ impl Server {
     }
 
     /// Turns to make a preview.
-    pub(crate) fn preview_turns(&self) -> &preview::Turns {
+    pub(crate) fn preview_turns(&self) -> &FairTurns {
         &self.inner.preview_turns
+    }
+
+    /// Turns to speak with a git server because someone asked for it. Each holds a thread, and a slow server holds it long.
+    pub(crate) fn remote_turns(&self) -> &FairTurns {
+        &self.inner.remote_turns
     }
 
     /// Notes that a part cannot do its work, and returns how long it should wait before it tries again. Nothing is

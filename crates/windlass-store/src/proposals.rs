@@ -124,6 +124,14 @@ impl Proposal {
         self.edit.as_ref().map(|edit| edit.digest).or(self.change.desired)
     }
 
+    /// The change as it would be made: with what someone edited, if they did.
+    pub fn effective_change(&self) -> Change {
+        let mut change = self.change.clone();
+        change.after = self.effective().cloned();
+        change.desired = self.effective_digest();
+        change
+    }
+
     /// What an approval binds to: the resource, the live state the change is made from and the content it is made to.
     pub fn content_digest(&self) -> Digest {
         binding(&self.change.key, self.change.base, self.effective_digest())

@@ -16,12 +16,12 @@ use windlass_core::proposal::{
 use windlass_core::resource::{ResourceKey, ResourceMap, Spec};
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Acceptance, Account, AccountWriting, ProposalFilter, Reading, Repository, Resource, Run, StoreError,
-    UnopenedPlan, Wanted,
+    Acceptance, Account, AccountWriting, Proposal, ProposalFilter, Reading, Repository, Resource, Run,
+    StoreError, UnopenedPlan, Wanted,
 };
 
 use super::settle::settle_run;
-use super::verdict::{candidate, effective_change};
+use super::verdict::candidate;
 use crate::clock::now;
 use crate::crash::crash_point;
 use crate::gatekeeper::{Gatekeeper, failed_sync};
@@ -109,7 +109,7 @@ pub(crate) async fn stuck_proposals(
         ..ProposalFilter::default()
     };
     let open = reading.proposals(&account.id, &filter, None, i32::MAX as usize).await?;
-    let changes: Vec<Change> = open.iter().map(effective_change).collect();
+    let changes: Vec<Change> = open.iter().map(Proposal::effective_change).collect();
     let candidates: Vec<Candidate<'_>> =
         open.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
     let world = World::around(reading, &account.id, &candidates, Declarations::Stored).await?;

@@ -4,9 +4,9 @@ use serde_json::Value;
 use windlass_core::diff::{Change, short_document};
 use windlass_core::proposal::{Fates, RunFacts, run_status};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Reading, StoreError};
+use windlass_store::{AccountWriting, Proposal, Reading, StoreError};
 
-use super::verdict::{candidate, effective_change};
+use super::verdict::candidate;
 use crate::drift::differences_of;
 use crate::holdings::{Candidate, Declarations};
 use crate::server::Server;
@@ -74,7 +74,7 @@ async fn drift_document(
 pub(crate) async fn note_blockers(writing: &mut AccountWriting, id: &str) -> Result<(), StoreError> {
     let account_id = writing.account_id().to_owned();
     let Some(proposal) = writing.proposal(&account_id, id).await? else { return Ok(()) };
-    let change = effective_change(&proposal);
+    let change = proposal.effective_change();
     let candidate = candidate(&proposal, &change);
     let world = World::around(writing, &account_id, &[candidate], Declarations::Stored).await?;
     let reasons = world.blockers(candidate);
@@ -101,7 +101,7 @@ async fn changed_blocks(
     account_id: &str,
 ) -> Result<Vec<(String, Vec<String>)>, StoreError> {
     let waiting = reading.proposals_blocked(account_id).await?;
-    let changes: Vec<Change> = waiting.iter().map(effective_change).collect();
+    let changes: Vec<Change> = waiting.iter().map(Proposal::effective_change).collect();
     let candidates: Vec<Candidate<'_>> =
         waiting.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
     let world = World::around(reading, account_id, &candidates, Declarations::Stored).await?;

@@ -44,7 +44,7 @@ impl Scene {
         group: &[Proposal],
         now: Timestamp,
     ) -> Result<Scene, StoreError> {
-        let changes: Vec<Change> = group.iter().map(effective_change).collect();
+        let changes: Vec<Change> = group.iter().map(Proposal::effective_change).collect();
         let candidates: Vec<Candidate<'_>> =
             group.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
         let ids: Vec<&str> = group.iter().map(|proposal| proposal.id.as_str()).collect();
@@ -74,7 +74,7 @@ impl Scene {
         if !reasons.is_empty() {
             return Verdict::Wait(reasons);
         }
-        let change = effective_change(proposal);
+        let change = proposal.effective_change();
         if let Some((status, reason)) = self.moved(proposal, &change) {
             return Verdict::End(status, reason);
         }
@@ -119,12 +119,4 @@ pub(super) fn candidate<'c>(proposal: &'c Proposal, change: &'c Change) -> Candi
         false => Claimant::Repository { id: &proposal.repository_id, proposal: Some(proposal.id.as_str()) },
     };
     Candidate { change, claimant }
-}
-
-/// The change as it will be made: with what someone edited, if they did.
-pub(super) fn effective_change(proposal: &Proposal) -> Change {
-    let mut change = proposal.change.clone();
-    change.after = proposal.effective().cloned();
-    change.desired = proposal.effective_digest();
-    change
 }

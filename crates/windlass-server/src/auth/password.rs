@@ -18,15 +18,17 @@ const MAX_LENGTH: usize = 1024;
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// Passwords that are hashed or verified at once: each takes 19 MiB and a core.
+/// Passwords that are hashed or verified at once: each takes 19 MiB and a core. The work itself keeps its room, because it
+/// goes on when whoever asked hangs up.
 const AT_ONCE: usize = 4;
 
 static ROOM: Semaphore = Semaphore::const_new(AT_ONCE);
 
 /// Hashes a password.
 pub(crate) async fn hash_password(password: Redacted<String>) -> Option<Redacted<String>> {
-    let _room = ROOM.acquire().await.ok()?;
+    let room = ROOM.acquire().await.ok()?;
     let hash = tokio::task::spawn_blocking(move || {
+        let _room = room;
         Argon2::default().hash_password(password.expose().as_bytes()).ok().map(|hash| hash.to_string())
     });
     hash.await.ok().flatten().map(Redacted::new)
@@ -34,8 +36,9 @@ pub(crate) async fn hash_password(password: Redacted<String>) -> Option<Redacted
 
 /// Whether a password is the one that was hashed. Takes as long when there is no hash.
 pub(crate) async fn verify_password(password: Redacted<String>, hash: Option<Redacted<String>>) -> bool {
-    let Ok(_room) = ROOM.acquire().await else { return false };
+    let Ok(room) = ROOM.acquire().await else { return false };
     let verified = tokio::task::spawn_blocking(move || {
+        let _room = room;
         let is_known = hash.is_some();
         let text = hash.map_or_else(|| NOBODY.to_owned(), |hash| hash.expose().clone());
         let Ok(parsed) = PasswordHash::new(&text) else { return false };

@@ -309,7 +309,11 @@ pub(crate) async fn adopt_some(
     let job = Job { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
     let task_server = server.clone();
     let directory = server.mirror_directory(&repository.id);
-    let task = tokio::task::spawn_blocking(move || job.work(&task_server, &directory));
+    let turn = server.remote_turns().take(&who.account_id).await?;
+    let task = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        job.work(&task_server, &directory)
+    });
     let internal =
         |_| HttpError::conflict("internal", "the change could not be made", "see the server's log");
     let (edited, pushed) = task.await.map_err(internal)??;

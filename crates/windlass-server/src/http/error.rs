@@ -11,6 +11,7 @@ use windlass_store::{RunError, StoreError};
 
 use crate::auth::{AuthError, LoginError, SsoError};
 use crate::decide::DecisionError;
+use crate::fair_turns::Busy;
 use crate::oidc::OidcError;
 
 /// An answer that is not a success.
@@ -348,6 +349,12 @@ impl From<DecisionError> for HttpError {
             DecisionError::Senseless(message) => HttpError::unprocessable("senseless", message, ""),
             DecisionError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<Busy> for HttpError {
+    fn from(busy: Busy) -> HttpError {
+        HttpError::busy(&busy.to_string())
     }
 }
 

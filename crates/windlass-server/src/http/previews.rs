@@ -17,7 +17,7 @@ use super::error::HttpError;
 use super::repositories::find;
 use super::request::{Answer, created, ok, read_json};
 use crate::auth::Identity;
-use crate::preview::{self, PreviewError, REFERENCE_HELP, Wanted};
+use crate::preview::{self, Asked, PreviewError, REFERENCE_HELP, Wanted};
 use crate::server::Server;
 
 /// The largest body: files of 64 MiB, with what JSON needs to write their line ends and quotes.
@@ -48,15 +48,17 @@ pub(super) async fn create(
     let reading = read_reserving(request.into_body(), MAX_BODY, |bytes| Ok(held.take(bytes)?));
     let bytes = tokio::time::timeout(BODY_WITHIN, reading).await.map_err(|_| too_slow())??;
     // Once it is here: whoever sends slowly keeps nobody waiting.
-    let _turn = server.preview_turns().take(&who.account_id).await?;
-    let _leave = server.company().join(Standing::Trusted).await;
+    let turn = server.preview_turns().take(&who.account_id).await?;
+    let leave = server.company().join(Standing::Trusted).await;
     let body: PreviewBody = read_json(&bytes)?;
     drop((bytes, held));
     let confirmation = match body.confirm_mass_destroy {
         true => Confirmation::MassDestroy,
         false => Confirmation::Missing,
     };
-    let made = preview::make(&server, &repository, wanted(body)?, confirmation, Some(&who.actor())).await?;
+    let by = Some(who.actor());
+    let asked = Asked { repository: repository.clone(), wanted: wanted(body)?, confirmation, by };
+    let made = preview::make(&server, asked, (turn, leave)).await?;
     created(&PreviewEnvelope { preview: info(made, &repository)? })
 }
 

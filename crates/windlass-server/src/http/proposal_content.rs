@@ -3,19 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::content::{ContentChange, ContentDifference};
-use windlass_core::diff::Change;
 use windlass_store::{Proposal, Reading, StoreError};
 
 /// Lines of this many bytes are shown in a list of proposals; the rest is shown by the proposals themselves.
 const LISTED_TEXT: usize = 256 * 1024;
-
-/// The change as it would be made: with what someone edited, if they did.
-pub(super) fn effective_change(proposal: &Proposal) -> Change {
-    let mut effective = proposal.change.clone();
-    effective.after = proposal.effective().cloned();
-    effective.desired = proposal.effective_digest();
-    effective
-}
 
 /// What differs in the files of several proposals, in their order. One by itself is shown whole.
 pub(super) async fn load_contents(
@@ -24,7 +15,7 @@ pub(super) async fn load_contents(
     proposals: &[Proposal],
 ) -> Result<Vec<Vec<ContentDifference>>, StoreError> {
     let changes: Vec<Vec<ContentChange>> =
-        proposals.iter().map(|proposal| effective_change(proposal).content_changes()).collect();
+        proposals.iter().map(|proposal| proposal.effective_change().content_changes()).collect();
     let distinct: BTreeSet<ContentChange> = changes.iter().flatten().cloned().collect();
     if distinct.is_empty() {
         return Ok(vec![Vec::new(); proposals.len()]);

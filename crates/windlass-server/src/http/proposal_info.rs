@@ -10,7 +10,6 @@ use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
 use windlass_store::{Approval, Proposal, Repository};
 
-use super::proposal_content::effective_change;
 use super::runs::payload_of;
 use crate::gatekeeper::{Gatekeeper, failed_sync_of};
 use crate::payload::with_name;
@@ -32,7 +31,7 @@ fn whole(spec: &Spec) -> Value {
 /// Everything about a proposal. What is edited is shown as what would be applied.
 pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
     let change = &proposal.change;
-    let effective = effective_change(proposal);
+    let effective = proposal.effective_change();
     let fields = effective.fields().into_iter().map(|field| FieldChange {
         path: field.path,
         before: field.before,

@@ -367,9 +367,12 @@ async fn examine(
     let plan = plan.with_credential(repository, account, server).await;
     let mut checks = vec![credential_check(repository, plan.as_ref().err())];
     if let Ok(plan) = plan {
+        let turn = server.remote_turns().take(&who.account_id).await?;
         let task_server = server.clone();
-        let task =
-            tokio::task::spawn_blocking(move || test_remote(&plan.options(&task_server), &plan.prefix));
+        let task = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            test_remote(&plan.options(&task_server), &plan.prefix)
+        });
         let found = task.await.unwrap_or_default();
         checks.extend(found.into_iter().map(|check| check_info(check, who, repository)));
     }

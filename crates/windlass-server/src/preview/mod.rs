@@ -10,6 +10,8 @@ mod limit;
 mod plan;
 
 use std::collections::BTreeSet;
+use std::future::Future;
+use std::time::Duration;
 
 use serde_json::json;
 use windlass_core::gate::Contributor;
@@ -20,11 +22,15 @@ use windlass_source::{Branch, BranchError, CommitId, Files, Revision};
 use windlass_store::{Account, Actor, Preview, PreviewSource, Repository, RunError, StoreError, new_id};
 
 pub(crate) use fetch::{REFERENCE_HELP, commit_id};
-pub(crate) use limit::{Bodies, Turns};
+pub(crate) use limit::Bodies;
 
 use crate::clock::now;
+use crate::fair_turns::Busy;
 use crate::server::Server;
 use crate::sync::{Material, internal, run_error};
+
+/// How long whoever asked waits for a preview. Its parts have limits of their own; this is for all of them together.
+const WITHIN: Duration = Duration::from_secs(150);
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -73,6 +79,12 @@ pub(crate) enum PreviewError {
     Store(#[from] StoreError),
 }
 
+impl From<Busy> for PreviewError {
+    fn from(_: Busy) -> PreviewError {
+        PreviewError::Busy
+    }
+}
+
 impl From<RunError> for PreviewError {
     fn from(error: RunError) -> PreviewError {
         PreviewError::Failed(error)
@@ -90,8 +102,10 @@ pub(crate) async fn of_ref(
     let expected = expected_commit.map(commit_id).transpose()?;
     let wanted = Wanted::reference(reference, expected)
         .map_err(|error| run_error("bad-ref", error.to_string(), REFERENCE_HELP))?;
-    let _turn = server.preview_turns().take(&repository.account_id).await?;
-    make(server, repository, wanted, Confirmation::Missing, None).await
+    let turn = server.preview_turns().take(&repository.account_id).await?;
+    let asked =
+        Asked { repository: repository.clone(), wanted, confirmation: Confirmation::Missing, by: None };
+    make(server, asked, turn).await
 }
 
 /// What the tracked branch of a repository leads to now, read as if it were another account's.
@@ -103,8 +117,34 @@ pub(crate) async fn read_branch(
 ) -> Result<Looked, PreviewError> {
     let branch = Branch::parse(&repository.branch)
         .map_err(|error| run_error("branch", error.to_string(), error.help()))?;
-    let _turn = server.preview_turns().take(&repository.account_id).await?;
-    fetch::look(server, account, repository, (Revision::Branch(branch), None), context).await
+    let turn = server.preview_turns().take(&repository.account_id).await?;
+    let (server, account, repository) = (server.clone(), account.clone(), repository.clone());
+    let revision = (Revision::Branch(branch), None);
+    to_the_end(turn, async move { fetch::look(&server, &account, &repository, revision, context).await })
+        .await
+}
+
+/// Does work that keeps something, such as its turn, until it ends: also when whoever asked has hung up, because what runs
+/// on a thread cannot be stopped.
+async fn to_the_end<T: Send + 'static>(
+    keep: impl Send + 'static,
+    work: impl Future<Output = Result<T, PreviewError>> + Send + 'static,
+) -> Result<T, PreviewError> {
+    let task = tokio::spawn(async move {
+        let done = work.await;
+        drop(keep);
+        done
+    });
+    match tokio::time::timeout(WITHIN, task).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(panic)) => Err(internal(&panic).into()),
+        Err(_) => Err(run_error(
+            "too-slow",
+            format!("this took more than {} seconds", WITHIN.as_secs()),
+            "try again; if it stays so slow, look at the git server and at the size of the fleet",
+        )
+        .into()),
+    }
 }
 
 /// A preview as a comment for a forge.
@@ -113,15 +153,29 @@ pub(crate) fn markdown(preview: &Preview) -> Result<String, serde_json::Error> {
     Ok(tell::markdown(&Planned::read(&plan)))
 }
 
-/// Makes a preview and keeps it. Whoever calls this holds a turn. The one that is returned has its whole document; the
-/// one that is kept may lack its last steps.
+/// A preview that someone asks for.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) repository: Repository,
+    pub(crate) wanted: Wanted,
+    pub(crate) confirmation: Confirmation,
+    pub(crate) by: Option<Actor>,
+}
+
+/// Makes a preview and keeps it, on a task that holds its turn to the end. The one that is returned has its whole document;
+/// the one that is kept may lack its last steps.
 pub(crate) async fn make(
     server: &Server,
-    repository: &Repository,
-    wanted: Wanted,
-    confirmation: Confirmation,
-    by: Option<&Actor>,
+    asked: Asked,
+    turn: impl Send + 'static,
 ) -> Result<Preview, PreviewError> {
+    let server = server.clone();
+    to_the_end(turn, async move { make_now(&server, asked).await }).await
+}
+
+async fn make_now(server: &Server, asked: Asked) -> Result<Preview, PreviewError> {
+    let Asked { repository, wanted, confirmation, by } = asked;
+    let repository = &repository;
     let mut reading = server.store().read().await?;
     let account = reading.account(&repository.account_id).await?;
     let account = account.ok_or_else(|| run_error("repository-removed", "the repository was removed", ""))?;
@@ -149,13 +203,13 @@ pub(crate) async fn make(
         source,
         commit_sha,
         base_commit: repository.good_commit.clone(),
-        requested_by: by.map(|actor| actor.name.clone()),
+        requested_by: by.as_ref().map(|actor| actor.name.clone()),
         outcome: found.outcome,
         changes: found.changes,
         document: found.whole,
         created_at: now(),
     };
-    keep(server, preview, found.short, repository, by).await
+    keep(server, preview, found.short, repository, by.as_ref()).await
 }
 
 /// What whoever sent files without saying what stands at the paths they name must know.
@@ -211,4 +265,31 @@ async fn keep(
     }
     server.commit(writing).await?;
     Ok(preview)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_hangs_up_leaves_the_turn_with_the_work() {
+        let turn = Arc::new(());
+        let (finish, finished) = oneshot::channel::<()>();
+        let asking = tokio::spawn(to_the_end(Arc::clone(&turn), async move {
+            let _ = finished.await;
+            Ok(())
+        }));
+        tokio::task::yield_now().await;
+        asking.abort();
+        assert!(asking.await.is_err_and(|error| error.is_cancelled()));
+        assert_eq!(Arc::strong_count(&turn), 2, "the work goes on");
+        finish.send(()).expect("the work waits");
+        while Arc::strong_count(&turn) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
 }

@@ -23,7 +23,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const NOTICE_SECONDS: u64 = 60;
 
 /// A page of someone who is signed in. A notice was told by it and is not told again.
-pub(super) fn page(_: &Server, visit: &Visit, page: &impl Html) -> Answer {
+pub(super) fn page(visit: &Visit, page: &impl Html) -> Answer {
     let mut response = html(StatusCode::OK, page);
     if visit.notice.is_some() {
         set_cookie(&mut response, Cookie::Notice.set("", 0, visit.scheme));

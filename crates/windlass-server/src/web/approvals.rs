@@ -94,7 +94,7 @@ pub(super) async fn show(
         here: visit.here.clone(),
         runs: group(proposals, &runs),
     };
-    answer::page(&server, &visit, &page)
+    answer::page(&visit, &page)
 }
 
 fn choice_of(search: &Search) -> Choice {

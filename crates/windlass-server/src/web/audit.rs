@@ -38,7 +38,7 @@ pub(super) async fn show(
         .meta
         .next_cursor
         .map(|cursor| address("/app/audit", &[("target", &target), ("cursor", &cursor)]));
-    answer::page(&server, &visit, &Audit { frame, entries: found.audit, target, next })
+    answer::page(&visit, &Audit { frame, entries: found.audit, target, next })
 }
 
 pub(super) async fn verify(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {

@@ -7,7 +7,6 @@ use super::answer;
 use super::visit::Visit;
 use crate::http::error::HttpError;
 use crate::http::request::Answer;
-use crate::server::Server;
 
 /// What the page shows beside itself.
 pub(super) enum Came<T> {
@@ -37,9 +36,9 @@ pub(super) fn is_mendable(error: &HttpError) -> bool {
 }
 
 /// The page, with the status of what there is to mend in it.
-pub(super) fn page(server: &Server, visit: &Visit, status: StatusCode, page: &impl Html) -> Answer {
+pub(super) fn page(visit: &Visit, status: StatusCode, page: &impl Html) -> Answer {
     match status {
-        StatusCode::OK => answer::page(server, visit, page),
+        StatusCode::OK => answer::page(visit, page),
         status => Ok(answer::html(status, page)),
     }
 }

@@ -93,7 +93,7 @@ pub(super) async fn show(
     let next = meta.next_cursor.map(|cursor| here(sort, &repository, &cursor));
     let here = visit.here.clone();
     let page = Drift { frame, sort, counts, repositories: names, repository, differences, next, here };
-    answer::page(&server, &visit, &page)
+    answer::page(&visit, &page)
 }
 
 /// How many differences of each sort there are, and where those of one sort are, after a spot.
@@ -265,7 +265,7 @@ pub(super) async fn adopt(
         name: target.name,
         made,
     };
-    answer::page(&server, &visit, &page)
+    answer::page(&visit, &page)
 }
 
 /// A branch for a resource: its name in letters that branches may have.

@@ -118,6 +118,6 @@ async fn form(
     let page = Edit { frame, proposal, text, problems: wrong.problems, error: wrong.error };
     match is_wrong {
         true => Ok(answer::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
-        false => answer::page(server, visit, &page),
+        false => answer::page(visit, &page),
     }
 }

@@ -178,7 +178,7 @@ pub(super) async fn password_form(State(server): State<Server>, who: Identity, v
     let mut reading = server.store().read().await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Elsewhere).await?;
     drop(reading);
-    page(&server, &visit, &Password { frame, problem: None })
+    page(&visit, &Password { frame, problem: None })
 }
 
 pub(super) async fn password(

@@ -82,5 +82,5 @@ pub(super) async fn show(
         next: found.meta.next_cursor.map(|cursor| here(&search, &cursor)),
         search,
     };
-    answer::page(&server, &visit, &page)
+    answer::page(&visit, &page)
 }

@@ -18,7 +18,7 @@ pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Vis
     let invitations = invitations::load_received(&mut reading, &who).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Settings).await?;
     drop(reading);
-    answer::page(&server, &visit, &Invitations { frame, invitations })
+    answer::page(&visit, &Invitations { frame, invitations })
 }
 
 pub(super) async fn accept(

@@ -54,7 +54,7 @@ pub(super) async fn show(
         .map(|cursor| address(HERE, &[("provider", &provider), ("state", &state), ("cursor", &cursor)]));
     let deliveries = found.notification_deliveries;
     let page = Notifications { frame, providers, alerts, deliveries, provider, state, next };
-    answer::page(&server, &visit, &page)
+    answer::page(&visit, &page)
 }
 
 async fn load_providers(reading: &mut Reading, who: &Identity) -> Result<Vec<Provider>, HttpError> {

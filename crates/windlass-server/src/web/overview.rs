@@ -37,7 +37,7 @@ pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Vis
     let found = reading.proposals_in_order(&who.account_id, &pending, None, WAITING).await?;
     let waiting = proposals::describe(&mut reading, &who, &found).await?;
     drop(reading);
-    answer::page(&server, &visit, &Overview { frame, status, kinds, repositories, runs, waiting })
+    answer::page(&visit, &Overview { frame, status, kinds, repositories, runs, waiting })
 }
 
 /// How the resources of each kind are. Kinds of which there is nothing are left out.

@@ -129,5 +129,5 @@ async fn page(server: &Server, who: &Identity, visit: &Visit, form: &Form, came:
     let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
     let page =
         People { frame, people, invitations, email, name, error: error.map(HttpError::into_body), once };
-    came::page(server, visit, status, &page)
+    came::page(visit, status, &page)
 }

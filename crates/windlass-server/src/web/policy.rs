@@ -93,7 +93,7 @@ async fn page(
     let page = Policy { frame, text, version, problems: wrong.problems, error: wrong.error };
     match is_wrong {
         true => Ok(answer::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
-        false => answer::page(server, visit, &page),
+        false => answer::page(visit, &page),
     }
 }
 

@@ -28,5 +28,5 @@ pub(super) async fn show(
             |error| tracing::warn!(%error, preview = preview.id, "a kept preview is of another version"),
         )
         .ok();
-    answer::page(&server, &visit, &Preview { frame, preview, plan })
+    answer::page(&visit, &Preview { frame, preview, plan })
 }

@@ -35,7 +35,7 @@ pub(super) async fn show(
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Approvals).await?;
     drop(reading);
     let view = View::of(query.view.as_deref().unwrap_or_default());
-    answer::page(&server, &visit, &Proposal::new(frame, proposal, run, reach, view))
+    answer::page(&visit, &Proposal::new(frame, proposal, run, reach, view))
 }
 
 pub(super) async fn approve(

@@ -18,7 +18,7 @@ pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Vis
     let repositories = repositories::load_all(&mut reading, &who).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Repositories).await?;
     drop(reading);
-    answer::page(&server, &visit, &Repositories { frame, repositories })
+    answer::page(&visit, &Repositories { frame, repositories })
 }
 
 pub(super) async fn sync(

@@ -103,7 +103,7 @@ async fn page(
     drop(reading);
     let open = pending + approved;
     let page = Repository { frame, repository, runs, previews, owned, open, pending, webhook, aside };
-    answer::page(server, visit, &page)
+    answer::page(visit, &page)
 }
 
 pub(super) async fn schedule(

@@ -233,5 +233,5 @@ async fn again(
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, |_| StatusCode::UNPROCESSABLE_ENTITY);
     let page = RepositoryForm { frame, existing, filled, error: error.map(HttpError::into_body), test };
-    came::page(server, visit, status, &page)
+    came::page(visit, status, &page)
 }

@@ -55,7 +55,7 @@ pub(super) async fn show(
         audit: entries.into_iter().map(audit::info).collect(),
         events: happened.into_iter().map(events::info).collect(),
     };
-    answer::page(&server, &visit, &page)
+    answer::page(&visit, &page)
 }
 
 /// Where git declares a resource. Only proposals know the line, as it was in their commit.

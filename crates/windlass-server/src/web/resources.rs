@@ -77,7 +77,7 @@ async fn show(
     drop(reading);
     let next = found.meta.next_cursor.map(|cursor| here(kind, &search, &cursor));
     let page = Resources { frame, kind, search, counts, repositories, resources, next };
-    answer::page(server, visit, &page)
+    answer::page(visit, &page)
 }
 
 /// How many of each kind are found, in the order of kinds.

@@ -52,7 +52,7 @@ pub(super) async fn list(
         .next_cursor
         .map(|cursor| address("/app/runs", &[("repository", id.unwrap_or_default()), ("cursor", &cursor)]));
     let repository = repository.as_ref().map(|repository| repository.name.clone());
-    answer::page(&server, &visit, &Runs { frame, runs: found.sync_runs, repository, next })
+    answer::page(&visit, &Runs { frame, runs: found.sync_runs, repository, next })
 }
 
 pub(super) async fn show(
@@ -74,5 +74,5 @@ pub(super) async fn show(
     });
     let decided_at = part.decided_at.map(|at| at.to_string());
     let page = Run { frame, run: part.run, tally: part.tally, decided_at, show, next };
-    answer::page(&server, &visit, &page)
+    answer::page(&visit, &page)
 }

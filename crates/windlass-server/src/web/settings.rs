@@ -19,7 +19,7 @@ pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Vis
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Settings).await?;
     drop(reading);
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    answer::page(&server, &visit, &Settings { frame, account: accounts::info(&account), version })
+    answer::page(&visit, &Settings { frame, account: accounts::info(&account), version })
 }
 
 pub(super) async fn halt(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {

@@ -97,5 +97,5 @@ async fn page(server: &Server, who: &Identity, visit: &Visit, filled: Filled, ca
     let Filled { name, days, ticked } = filled;
     let error = error.map(HttpError::into_body);
     let page = Tokens { frame, tokens, name, days, ticked, error, once };
-    came::page(server, visit, status, &page)
+    came::page(visit, status, &page)
 }

@@ -63,7 +63,7 @@ pub(super) async fn list(
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Topology).await?;
     drop(reading);
     let next = found.meta.next_cursor.map(|cursor| format!("/app/topology?cursor={cursor}"));
-    answer::page(&server, &visit, &Networks { frame, networks, proposed, next })
+    answer::page(&visit, &Networks { frame, networks, proposed, next })
 }
 
 /// Open proposals about a kind; about members of one network if one is named.
@@ -104,7 +104,7 @@ pub(super) async fn show(
     let peers = load_peers(&mut reading, &who, &name, &allocation, &virtual_ips).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Topology).await?;
     drop(reading);
-    answer::page(&server, &visit, &Topology::new(frame, network, peers, virtual_ips))
+    answer::page(&visit, &Topology::new(frame, network, peers, virtual_ips))
 }
 
 fn network_of(
