@@ -8,7 +8,7 @@ use windlass_testkit::servers::{Postgres, WorkTree};
 
 use crate::api::{Api, Result, is_open, refused};
 use crate::crashes::{Acknowledged, End, check_history, end_of};
-use crate::fleet::{fields, nodes, register, repository_with};
+use crate::fleet::{fields, fleet, nodes, register, repository_with};
 use crate::installation::{Installation, Server, sign_in};
 
 /// A server with a small cap, and a repository whose plan is larger.
@@ -287,6 +287,64 @@ fn what_moved_since_it_was_planned_is_left_to_the_next_sync() {
     let again = api.sync(&planned.repository).unwrap();
     assert_eq!((again.diff_count, again.proposals.len()), (1, 1));
     planned.server.stop();
+}
+
+#[test]
+fn the_approval_falls_when_the_repository_reads_elsewhere() {
+    let planned = Planned::new("5", 20);
+    let api = planned.api();
+    planned.halt();
+    planned.approve();
+    planned.work.git(&["branch", "other"]);
+    let elsewhere = RepositoryFields { branch: Some("other".to_owned()), ..RepositoryFields::default() };
+    api.configure(&planned.repository, elsewhere).unwrap();
+    assert_eq!(planned.audited("plan.approval_fell").len(), 1);
+    let again = api.sync(&planned.repository).unwrap();
+    assert!(!planned.is_set_approved(&again.id), "the same plan, but not from where it was reviewed");
+    planned.resume();
+    assert!(again.proposals.iter().all(|it| it.status == "pending_approval"), "{again:?}");
+    planned.server.stop();
+}
+
+#[test]
+fn what_opens_later_is_judged_by_who_wrote_it_and_by_the_file_it_moved_out_of() {
+    let installation = Installation::new();
+    let server = installation.serve(&["--max-proposals-per-tick", "2"]);
+    let api = &server.api;
+    let work = repository_with(&fleet("include: ['fleet.d/*.yaml']\n"));
+    let clusters = |names: &[&str], tier: &str| {
+        let lines = names.iter().map(|name| format!("  {name}: {{labels: {{tier: {tier}}}}}\n"));
+        format!("clusters:\n{}", lines.collect::<String>())
+    };
+    work.commit("fleet.d/free.yaml", &clusters(&["a1", "a2"], "lab"));
+    work.commit("fleet.d/guarded.yaml", &clusters(&["z1", "z2"], "lab"));
+    let repository = register(api, "fleet-config", &work).id;
+    assert_eq!(api.apply_all(&repository).unwrap().status, "applied");
+    // A newer commit, so that nobody of the first has a hand in what comes.
+    let rules = json!([{"name": "guarded", "match": {"paths": ["fleet.d/guarded.yaml"]},
+        "action": "require_approval", "approvals": 2, "not_author": true}]);
+    let body = json!({"policy": {"rules": rules}});
+    api.text(api.call(Operation::PolicyReplace, &[]).body(&body)).unwrap();
+    work.git(&["rm", "--quiet", "fleet.d/guarded.yaml"]);
+    work.commit("fleet.d/free.yaml", &clusters(&["a1", "a2", "z1", "z2"], "prod"));
+    let run = api.sync(&repository).unwrap();
+    let names: Vec<_> = run.proposals.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!((names, run.remaining), (vec!["a1", "a2"], 2));
+    api.approve_set(&run.id, &json!({"digest": run.sets[0].digest})).unwrap();
+    let opened = api.wait_for("the next to be opened", |api| {
+        let opened = api.run(&run.id).unwrap().proposals;
+        let opened: Vec<_> = opened.into_iter().filter(|it| it.name.starts_with('z')).collect();
+        (opened.len() == 2).then_some(opened)
+    });
+    let author = approver(&server, "ana@example.com");
+    for proposal in &opened {
+        let found = api.proposal(&proposal.id).unwrap();
+        let gate = found.gate.clone().unwrap();
+        assert_eq!((found.status.as_str(), gate.have, gate.need), ("pending_approval", 1, 2), "{found:?}");
+        let (status, message) = refused(author.approve(&proposal.id));
+        assert_eq!((status, message.contains("author")), (403, true), "{message}");
+    }
+    server.stop();
 }
 
 /// Registers, syncs, approves the whole plan and waits until it is live; asks again whatever was not answered.

@@ -3,7 +3,9 @@
 
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
-use windlass_api::types::{ForgeFields, PreviewList, ProposalList, RepositoryFields, WebhookShown};
+use windlass_api::types::{
+    ForgeFields, PreviewList, ProposalList, QuarantinedWork, RepositoryFields, WebhookShown,
+};
 use windlass_testkit::servers::{Flavour, PretendForge, WorkTree};
 
 use crate::api::Api;
@@ -29,9 +31,14 @@ impl Place {
     }
 
     fn serve(&self, installation: &Installation) -> Server {
+        self.serve_dying_at(installation, None)
+    }
+
+    fn serve_dying_at(&self, installation: &Installation, point: Option<&str>) -> Server {
         let (directory, host) = (self.credentials.path().display().to_string(), self.forge.host());
         let public = ["--public-url", "https://windlass.example.com"];
-        installation.serve(&[["--credentials-dir", &directory], ["--forge-api-host", &host], public].concat())
+        let options = [["--credentials-dir", &directory], ["--forge-api-host", &host], public].concat();
+        installation.serve_dying_at(point, &options)
     }
 
     fn register(&self, api: &Api) -> String {
@@ -190,6 +197,31 @@ fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
     std::fs::rename(&away, &there).unwrap();
     let server = place.serve(&installation);
     place.comment(&server.api, "1 to create");
+    server.stop();
+}
+
+#[test]
+fn a_pull_request_that_kills_the_server_twice_is_not_looked_at_a_third_time() {
+    let (place, installation) = (Place::new(Flavour::GitHub), Installation::new());
+    let server = place.serve(&installation);
+    let id = place.register(&server.api);
+    server.api.apply_all(&id).unwrap();
+    server.stop();
+    let commit = place.propose(&nodes("web", "web", 0..3));
+    let mut first = place.serve_dying_at(&installation, Some("preview.begun"));
+    assert_eq!(place.tell(&first, &id, "opened", &commit)["status"], "accepted");
+    first.wait_for_end();
+    let mut second = place.serve_dying_at(&installation, Some("preview.begun"));
+    second.wait_for_end();
+    // The third start would come to the same point, and does not.
+    let mut server = place.serve_dying_at(&installation, Some("preview.begun"));
+    let told = place.comment(&server.api, "quarantined");
+    assert!(told.contains("died twice"), "{told}");
+    let held = server.api.repository(&id).unwrap();
+    assert_eq!(held.quarantines.len(), 1, "{held:?}");
+    assert_eq!(held.quarantines[0].of, QuarantinedWork::PullRequests);
+    assert_eq!(server.api.sync(&id).unwrap().error, None, "the repository itself is synced as ever");
+    assert!(server.is_running());
     server.stop();
 }
 

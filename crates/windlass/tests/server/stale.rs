@@ -75,6 +75,15 @@ fn proposals_of_a_repository_whose_newest_sync_failed_are_held_until_one_succeed
 }
 
 #[test]
+fn a_direct_change_is_not_held_by_a_sync_that_failed() {
+    let stale = Stale::new();
+    let body = json!({"name": "by-hand", "reason": "git is down, and this cannot wait"});
+    stale.api().create(windlass_api::noun::Noun::Cluster, &body).unwrap();
+    assert!(stale.api().resource(windlass_api::noun::Noun::Cluster, "by-hand").is_ok());
+    stale.server.stop();
+}
+
+#[test]
 fn what_is_held_is_applied_when_the_next_sync_still_wants_it() {
     let stale = Stale::new();
     stale.approve_and_be_held();
