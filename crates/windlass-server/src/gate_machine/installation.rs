@@ -74,10 +74,11 @@ fn directory() -> TempDir {
 }
 
 impl Installation {
-    pub(super) async fn new() -> Installation {
+    /// One that opens so many proposals at a time.
+    pub(super) async fn new(cap: usize) -> Installation {
         let directory = directory();
         let mut config = Config::in_directory(directory.path());
-        config.max_proposals = 100;
+        config.max_proposals = cap;
         let Address::Sqlite(path) = &config.database else { unreachable!("a server has a file by default") };
         let store = Store::open(&Address::Sqlite(path.clone())).await.expect("a new database");
         let guard = windlass_outbound::Guard::new(config.address_rules());

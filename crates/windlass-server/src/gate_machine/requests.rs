@@ -6,7 +6,6 @@
 use serde_json::{Value, json};
 use windlass_api::endpoint::{Access, Endpoint, Method, Operation, Verb, endpoints};
 use windlass_api::noun::Noun;
-use windlass_core::digest::Digest;
 
 use super::chance::Chance;
 
@@ -30,6 +29,8 @@ pub(super) struct Known {
     pub(super) repositories: Vec<String>,
     pub(super) proposals: Vec<String>,
     pub(super) runs: Vec<String>,
+    /// Sets of plans: the run, and the set's digest.
+    pub(super) sets: Vec<(String, String)>,
 }
 
 /// How an operation is tried.
@@ -127,8 +128,8 @@ fn way_to_try(operation: Operation, chance: &mut Chance, known: &Known) -> Try {
             }
         }
         Operation::RunApprove => {
-            let body = json!({"digest": Digest::of(b"a guess"), "include_destroys": true});
-            Try::With(vec![run(chance)], body)
+            let (run, digest) = chance.pick(&known.sets).cloned().unwrap_or_default();
+            Try::With(vec![run], json!({"digest": digest, "include_destroys": true}))
         }
         Operation::RunConfirmFailure => Try::With(vec![run(chance)], json!({"reason": "because"})),
         Operation::PolicyReplace => {
@@ -236,8 +237,8 @@ pub(super) fn new_repository(chance: &mut Chance) -> Value {
 pub(super) fn repository_change(chance: &mut Chance) -> Value {
     let mut fields = json!({});
     for _ in 0..=chance.below(2) {
-        match chance.below(8) {
-            0 => fields["name"] = json!(chance.one(&NAMES)),
+        match chance.below(10) {
+            0 | 8 | 9 => fields["name"] = json!(chance.one(&NAMES)),
             1 | 2 => fields["repo_url"] = json!(chance.one(&URLS)),
             3 => fields["branch"] = json!(chance.one(&BRANCHES)),
             4 => fields["allowed_signers"] = json!(chance.one(&["", SIGNERS])),

@@ -6,19 +6,23 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
+use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_store::{Proposal, ProposalFilter};
 
 use super::chance::Chance;
 use super::installation::{Caller, Installation, source_of};
-use super::oracle::{Direct, Oracle, Pushed, Rule, RuleAction, Seen, Settings, Which, Yes};
+use super::oracle::{Direct, Oracle, Pushed, Rule, RuleAction, Seen, Settings, Which};
 use super::requests::{self, Asked, Known, NOTES, TIERS, URLS};
 use crate::apply::apply_account;
 use crate::sync::{PretendCommit, pretend_run};
 
 /// Steps of one sequence: enough for the holes that are known, which take two to four, several times over.
 const STEPS: usize = 14;
+
+/// Who writes commits: people who may approve, and someone whom nobody knows here.
+const AUTHORS: [&str; 3] = ["ann@example.com", "ben@example.com", "zoe@example.com"];
 
 type Accepted = BTreeMap<ResourceKey, (Digest, Option<String>)>;
 
@@ -29,6 +33,8 @@ pub(super) struct Tally {
     pub(super) refused: u64,
     pub(super) by_rule: u64,
     pub(super) by_people: u64,
+    /// Sets of plans that were approved.
+    pub(super) sets: u64,
     pub(super) direct: u64,
 }
 
@@ -38,23 +44,26 @@ impl Tally {
         self.refused += other.refused;
         self.by_rule += other.by_rule;
         self.by_people += other.by_people;
+        self.sets += other.sets;
         self.direct += other.direct;
     }
 }
 
 pub(super) struct Sequence<'i> {
-    installation: &'i Installation,
+    pub(super) installation: &'i Installation,
     seed: u64,
-    chance: Chance,
+    pub(super) chance: Chance,
     name: String,
-    account: String,
-    callers: Vec<Caller>,
-    oracle: Oracle,
+    pub(super) account: String,
+    pub(super) callers: Vec<Caller>,
+    pub(super) oracle: Oracle,
     remotes: BTreeMap<String, PretendCommit>,
-    editors: BTreeMap<String, BTreeSet<String>>,
+    /// Who wrote each commit.
+    pub(super) authors: BTreeMap<String, &'static str>,
+    pub(super) editors: BTreeMap<String, BTreeSet<String>>,
     accepted: Accepted,
     told: Vec<String>,
-    tally: Tally,
+    pub(super) tally: Tally,
 }
 
 impl<'i> Sequence<'i> {
@@ -76,6 +85,7 @@ impl<'i> Sequence<'i> {
             callers,
             oracle,
             remotes: BTreeMap::new(),
+            authors: BTreeMap::new(),
             editors: BTreeMap::new(),
             accepted: Accepted::new(),
             told: Vec::new(),
@@ -124,25 +134,31 @@ impl<'i> Sequence<'i> {
         }
         let section = if lines.is_empty() { String::new() } else { format!("clusters:\n{lines}") };
         let fleet = format!("version: 1\naccount: {}\n{section}", self.name);
+        let author = chance.one(&AUTHORS);
         let id =
             Digest::of(format!("{} {source} {is_signed} {fleet}", self.told.len()).as_bytes()).to_string();
-        self.told.push(format!("push to {source} (signed: {is_signed}): {section:?}"));
+        self.told.push(format!("{author} pushes to {source} (signed: {is_signed}): {section:?}"));
+        self.authors.insert(id.clone(), author);
         self.oracle.pushed.push(Pushed { source: source.clone(), is_signed, clusters });
-        self.remotes.insert(source, PretendCommit { id, fleet, is_signed, contributors: Vec::new() });
+        let contributors = Contributor::new(ContributorRole::Author, author).into_iter().collect();
+        self.remotes.insert(source, PretendCommit { id, fleet, is_signed, contributors });
     }
 
-    async fn known(&self) -> Known {
+    pub(super) async fn known(&self) -> Known {
         let mut reading = self.installation.server.store().read().await.expect("a database");
         let repositories = reading.repositories(&self.account).await.expect("repositories");
         let runs = reading.runs(&self.account, None, None, 5).await.expect("runs");
+        let sets = self.sets(&mut reading, &runs).await;
+        drop(reading);
         Known {
             repositories: repositories.into_iter().map(|it| it.id).collect(),
+            sets: sets.into_iter().map(|(run, _, set)| (run.id, set.digest.to_string())).collect(),
             proposals: self.pending().await.into_iter().map(|it| it.id).collect(),
             runs: runs.into_iter().map(|it| it.id).collect(),
         }
     }
 
-    async fn pending(&self) -> Vec<Proposal> {
+    pub(super) async fn pending(&self) -> Vec<Proposal> {
         let filter = ProposalFilter { statuses: vec![Status::PendingApproval], ..ProposalFilter::default() };
         let mut reading = self.installation.server.store().read().await.expect("a database");
         reading.proposals(&self.account, &filter, None, 50).await.expect("proposals")
@@ -160,7 +176,7 @@ impl<'i> Sequence<'i> {
         self.check("a request", None).await;
     }
 
-    async fn ask(&mut self, caller: &Caller, (method, path, body): &Asked) -> (u16, Value) {
+    pub(super) async fn ask(&mut self, caller: &Caller, (method, path, body): &Asked) -> (u16, Value) {
         let answer = self.installation.send(caller, (method, path, body)).await;
         self.told.push(format!("{}: {method} {path} {body} -> {}", caller.what, answer.0));
         let edited = path.strip_suffix("/edit").and_then(|path| path.rsplit('/').next());
@@ -173,7 +189,8 @@ impl<'i> Sequence<'i> {
     /// An approver does something: what follows from it is allowed.
     async fn approver_acts(&mut self) {
         match self.chance.below(12) {
-            0..=3 => self.approve().await,
+            0..=2 => self.approve().await,
+            3 => self.approve_set().await,
             4 => self.replace_policy().await,
             5 => {
                 let known = self.known().await;
@@ -280,33 +297,6 @@ impl<'i> Sequence<'i> {
             text["match"]["labels"] = json!({ "tier": tier });
         }
         (Rule { action, which, change, tier }, text)
-    }
-
-    /// One of those who may approves a proposal.
-    async fn approve(&mut self) {
-        let pending = self.pending().await;
-        let Some(proposal) = self.chance.pick(&pending).cloned() else { return };
-        let by = self.callers[self.chance.below(2)].clone();
-        let path = format!("/api/v1/system/proposals/{}/approve", proposal.id);
-        if self.ask(&by, &("POST", path, json!({}))).await.0 == 200 {
-            let yes = self.yes_of(&by.email, &proposal);
-            self.oracle.yes.push(yes);
-        }
-    }
-
-    fn yes_of(&self, approver: &str, proposal: &Proposal) -> Yes {
-        let mut hands = self.editors.get(&proposal.id).cloned().unwrap_or_default();
-        if proposal.is_direct() {
-            hands.extend(proposal.author.clone());
-        }
-        let change = Seen {
-            key: proposal.change.key.clone(),
-            before: proposal.change.base,
-            after: proposal.effective_digest(),
-        };
-        let declared = proposal.edit.as_ref().and(proposal.change.desired);
-        let repository = proposal.governing_repository().map(str::to_owned);
-        Yes { approver: approver.to_owned(), change, declared, repository, hands }
     }
 
     /// The admin changes a resource directly; what waits has their approval.
