@@ -1,6 +1,8 @@
 //! The command line.
 
-const USAGE: &str = "usage: windlass-bench [--server] [--json] [--runs COUNT]";
+use crate::server::PARTS;
+
+const USAGE: &str = "usage: windlass-bench [--server] [--only PART] [--json] [--runs COUNT]";
 
 /// The word that makes the bench measure one process instead; see `child.rs`.
 pub(crate) const MEASURE: &str = "measure-child";
@@ -17,6 +19,8 @@ pub(crate) enum Request {
 pub(crate) struct Options {
     /// Measure a server instead of the core.
     pub(crate) server: bool,
+    /// Of a server, only this part.
+    pub(crate) only: Option<String>,
     /// Print JSON instead of tables.
     pub(crate) json: bool,
     /// How often to measure what takes milliseconds; what takes longer is measured less often.
@@ -25,11 +29,17 @@ pub(crate) struct Options {
 
 impl Request {
     pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Request, String> {
-        let mut options = Options { server: false, json: false, runs: 15 };
+        let mut options = Options { server: false, only: None, json: false, runs: 15 };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 MEASURE => return Ok(Request::Measure(arguments.collect())),
                 "--server" => options.server = true,
+                "--only" => {
+                    let part = arguments.next().filter(|part| PARTS.contains(&part.as_str()));
+                    let known = PARTS.join(", ");
+                    options.only = Some(part.ok_or_else(|| format!("{USAGE}\nPART is one of {known}"))?);
+                    options.server = true;
+                }
                 "--json" => options.json = true,
                 "--runs" => {
                     let count = arguments.next().and_then(|count| count.parse().ok());

@@ -74,7 +74,7 @@ impl Fixture {
         let body = json!({"gitops_repository": {"name": name, "repo_url": format!("file://{}", directory.display()),
             "reconcile_interval_seconds": 86400}});
         let _: Value = self.client.call(Operation::RepositoryCreate, &[]).body(&body).send().await?;
-        self.until("the first run has compared", |run| run["completed_at"].is_string()).await
+        self.until("the first run has ended", |run| run["completed_at"].is_string()).await
     }
 
     /// Syncs a repository and waits.
@@ -115,9 +115,23 @@ impl Fixture {
 
     /// Resident memory of the server, as the kernel counts it.
     pub(super) fn resident_kib(&self) -> Outcome<u64> {
+        self.memory_kib("VmRSS:")
+    }
+
+    /// Resident memory of the server now; from here on the kernel looks for a new peak.
+    pub(super) fn memory_before(&self) -> Outcome<u64> {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5")?;
+        self.resident_kib()
+    }
+
+    /// How much more the server held at its peak since then.
+    pub(super) fn growth_since(&self, before: u64) -> Outcome<u64> {
+        Ok(self.memory_kib("VmHWM:")?.saturating_sub(before))
+    }
+
+    fn memory_kib(&self, name: &str) -> Outcome<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line =
-            status.lines().find(|line| line.starts_with("VmRSS:")).ok_or("the kernel does not tell")?;
+        let line = status.lines().find(|line| line.starts_with(name)).ok_or("the kernel does not tell")?;
         Ok(line.split_whitespace().nth(1).ok_or("the kernel does not tell")?.parse()?)
     }
 

@@ -1,9 +1,11 @@
 //! How long the server takes: syncing, applying, listing, answering under load; and how much memory it needs.
 
 mod approvals;
+mod contents;
 mod fixture;
 mod hooks;
 mod load;
+mod memory;
 
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,7 @@ use crate::sample::Sample;
 use crate::table::Table;
 use crate::{Outcome, say};
 use fixture::{Fixture, Repo};
+use memory::MemoryRow;
 
 /// Proposals approved and applied at once.
 const APPLIED: usize = 1_000;
@@ -40,6 +43,7 @@ pub(crate) struct Figure {
 pub(crate) struct ServerReport {
     figures: Vec<Figure>,
     memory_kib: Vec<(String, u64)>,
+    memory_of_input: Vec<MemoryRow>,
 }
 
 impl ServerReport {
@@ -57,6 +61,11 @@ impl ServerReport {
         Ok(())
     }
 
+    fn add_growth(&mut self, row: MemoryRow) {
+        say(&format!("  {}: {:.1} bytes for each byte", row.what, row.per_byte()));
+        self.memory_of_input.push(row);
+    }
+
     pub(crate) fn text(&self) -> String {
         let mut times = Table::new(&["what", "ms", "note"]);
         for figure in &self.figures {
@@ -66,21 +75,41 @@ impl ServerReport {
         for (when, kib) in &self.memory_kib {
             memory.row(vec![when.clone(), format!("{:.1}", *kib as f64 / 1024.0)]);
         }
-        format!("{}\n{}", times.text(), memory.text())
+        let mut inputs = Table::new(&["input", "bytes", "peak growth, MiB", "bytes for each byte"]);
+        for row in &self.memory_of_input {
+            let growth = format!("{:.1}", row.growth_kib as f64 / 1024.0);
+            inputs.row(vec![
+                row.what.to_owned(),
+                row.input_bytes.to_string(),
+                growth,
+                format!("{:.1}", row.per_byte()),
+            ]);
+        }
+        format!("{}\n{}\n{}", times.text(), memory.text(), inputs.text())
     }
 }
 
-/// Measures a server on the embedded database.
-pub(crate) fn measure() -> Outcome<ServerReport> {
+/// What can be measured of a server, each by itself.
+pub(crate) const PARTS: [&str; 8] =
+    ["hooks", "syncs", "contents", "applies", "approvals", "reviews", "lists", "memory"];
+
+/// Measures a server on the embedded database: everything, or only one part.
+pub(crate) fn measure(only: Option<&str>) -> Outcome<ServerReport> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let mut report = ServerReport::default();
-        hooks::measure(&mut report).await?;
-        syncs(&mut report).await?;
-        applies(&mut report).await?;
-        approvals::measure(&mut report).await?;
-        reviews(&mut report).await?;
-        lists(&mut report).await?;
+        for part in PARTS.into_iter().filter(|part| only.is_none_or(|only| only == *part)) {
+            match part {
+                "hooks" => hooks::measure(&mut report).await?,
+                "syncs" => syncs(&mut report).await?,
+                "contents" => contents::measure(&mut report).await?,
+                "applies" => applies(&mut report).await?,
+                "approvals" => approvals::measure(&mut report).await?,
+                "reviews" => reviews(&mut report).await?,
+                "lists" => lists(&mut report).await?,
+                _ => memory::measure(&mut report).await?,
+            }
+        }
         Ok(report)
     })
 }
