@@ -38,16 +38,24 @@ pub(crate) async fn load(
 ) -> Result<Holdings, StoreError> {
     let mut holdings = Holdings::default();
     near.iter().for_each(|head| holdings.own(&head.key, head.owner_id.as_deref()));
-    let claimants: BTreeSet<&str> = candidates.iter().filter_map(repository).collect();
+    let claimants: BTreeSet<&str> =
+        candidates.iter().filter_map(|candidate| candidate.claimant.repository()).collect();
     load_declarations(reading, &mut holdings, candidates, near, declarations).await?;
     let is_foreign = |owner: &&str| claimants.len() != 1 || !claimants.contains(owner);
     if near.iter().filter_map(|head| head.owner_id.as_deref()).any(|owner| is_foreign(&owner)) {
         name_repositories(reading, &mut holdings, account_id).await?;
     }
-    let claims: Vec<Claim> = candidates.iter().flat_map(|candidate| new_claims(candidate.change)).collect();
-    if !claims.is_empty() {
+    let mut members = BTreeSet::new();
+    let mut has_claims = false;
+    for Candidate { change, .. } in candidates {
+        for claim in new_claims(change) {
+            has_claims = true;
+            members.extend(concerned(&change.key, claim));
+        }
+    }
+    if has_claims {
         name_repositories(reading, &mut holdings, account_id).await?;
-        load_addresses(reading, &mut holdings, account_id, &claims).await?;
+        load_addresses(reading, &mut holdings, account_id, &members).await?;
     }
     // Their own proposals are in nobody's way.
     let own = claimants.first().filter(|_| claimants.len() == 1);
@@ -57,13 +65,6 @@ pub(crate) async fn load(
         }
     }
     Ok(holdings)
-}
-
-fn repository<'c>(candidate: &Candidate<'c>) -> Option<&'c str> {
-    match candidate.claimant {
-        Claimant::Repository { id, .. } => Some(id),
-        Claimant::Person => None,
-    }
 }
 
 async fn name_repositories(
@@ -84,7 +85,8 @@ async fn load_declarations(
     near: &[ResourceHead],
     declarations: Declarations<'_>,
 ) -> Result<(), StoreError> {
-    let claimants: BTreeSet<&str> = candidates.iter().filter_map(repository).collect();
+    let claimants: BTreeSet<&str> =
+        candidates.iter().filter_map(|candidate| candidate.claimant.repository()).collect();
     let mut pairs: Vec<(&str, &ResourceKey)> = Vec::new();
     for head in near {
         let Some(owner) = head.owner_id.as_deref() else { continue };
@@ -107,28 +109,27 @@ async fn load_declarations(
     Ok(())
 }
 
+/// The members of networks whose addresses matter for a claim of a resource, by kind and network.
+fn concerned(key: &ResourceKey, claim: Claim) -> Vec<(Kind, String)> {
+    match claim.scope {
+        Scope::Networks => vec![(Kind::VirtualIp, key.name.clone())],
+        Scope::LanSubnets(network) => vec![(Kind::Peer, network)],
+        Scope::Addresses(network) => vec![(Kind::Peer, network.clone()), (Kind::VirtualIp, network)],
+    }
+}
+
 /// Which addresses are taken where the changes want some: those that are declared, and those that are allocated. Whoever
 /// declared an allocated address would move the resource that has it.
 async fn load_addresses(
     reading: &mut Reading,
     holdings: &mut Holdings,
     account_id: &str,
-    claims: &[Claim],
+    members: &BTreeSet<(Kind, String)>,
 ) -> Result<(), StoreError> {
-    let mut members: BTreeSet<(Kind, &str)> = BTreeSet::new();
-    for claim in claims {
-        match &claim.scope {
-            Scope::Networks => {}
-            Scope::LanSubnets(network) => drop(members.insert((Kind::Peer, network.as_str()))),
-            Scope::Addresses(network) => {
-                members.extend([(Kind::Peer, network.as_str()), (Kind::VirtualIp, network.as_str())]);
-            }
-        }
-    }
     let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
     let mut found = reading.resources_page(account_id, &filter, None, i32::MAX as usize).await?;
     for (kind, network) in members {
-        found.extend(reading.resources_in(account_id, kind, network).await?);
+        found.extend(reading.resources_in(account_id, *kind, network).await?);
     }
     let live = Live { resources: found.iter().map(live_of).collect() };
     let allocation = allocate(account_id, &live);

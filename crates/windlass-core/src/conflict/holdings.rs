@@ -55,6 +55,8 @@ pub struct Holdings {
     claims: ResourceMap<Vec<Claim>>,
     /// The addresses that accepted networks declare.
     networks: BTreeMap<String, IpNet>,
+    /// The addresses that others declare in each network.
+    declared_addresses: BTreeMap<String, Vec<(IpNet, RangeHolder)>>,
     /// What repositories declare and do not own.
     declared: BTreeSet<(String, ResourceKey)>,
 }
@@ -82,15 +84,26 @@ impl Holdings {
         if let Spec::Network(NetworkSpec { cidr: Some(cidr), .. }) = spec {
             self.networks.insert(key.name.clone(), cidr.0);
         }
+        let by = Holder::Owner(owner.map(str::to_owned));
+        self.note_addresses(key, spec, &by);
         let mut claims = claims_of(key, spec);
         claims.extend(allocated);
         for claim in &claims {
-            let by = Holder::Owner(owner.map(str::to_owned));
             let holders = self.ranges.entry((claim.scope.clone(), claim.range)).or_default();
-            holders.push(RangeHolder { key: key.clone(), by });
+            holders.push(RangeHolder { key: key.clone(), by: by.clone() });
         }
         self.own(key, owner);
         self.claims.insert(key.clone(), claims);
+    }
+
+    /// Notes the addresses that a resource declares in its network.
+    fn note_addresses(&mut self, key: &ResourceKey, spec: &Spec, by: &Holder) {
+        for claim in claims_of(key, spec) {
+            if let Scope::Addresses(network) = claim.scope {
+                let holder = RangeHolder { key: key.clone(), by: by.clone() };
+                self.declared_addresses.entry(network).or_default().push((claim.range, holder));
+            }
+        }
     }
 
     /// Notes that a resource is gone.
@@ -99,9 +112,15 @@ impl Holdings {
         if key.kind == Kind::Network {
             self.networks.remove(&key.name);
         }
+        let is_another = |holder: &RangeHolder| holder.key != *key || !matches!(holder.by, Holder::Owner(_));
         for claim in self.claims.remove(key.kind, &key.name).unwrap_or_default() {
+            if let Scope::Addresses(network) = &claim.scope
+                && let Some(members) = self.declared_addresses.get_mut(network)
+            {
+                members.retain(|(_, holder)| is_another(holder));
+            }
             if let Some(holders) = self.ranges.get_mut(&(claim.scope, claim.range)) {
-                holders.retain(|holder| holder.key != *key || !matches!(holder.by, Holder::Owner(_)));
+                holders.retain(is_another);
             }
         }
     }
@@ -112,12 +131,11 @@ impl Holdings {
         self.name_repository(&repository_id, &repository_name);
         // What waits for another repository to give up a name keeps no addresses from anyone.
         if let Some(spec) = spec.filter(|_| cause != Cause::Contested) {
+            let by = Holder::Proposer { repository: repository_id.clone(), proposal: id.clone() };
+            self.note_addresses(&key, &spec, &by);
             for claim in claims_of(&key, &spec) {
-                let by = Holder::Proposer { repository: repository_id.clone(), proposal: id.clone() };
-                self.ranges
-                    .entry((claim.scope, claim.range))
-                    .or_default()
-                    .push(RangeHolder { key: key.clone(), by });
+                let holders = self.ranges.entry((claim.scope, claim.range)).or_default();
+                holders.push(RangeHolder { key: key.clone(), by: by.clone() });
             }
         }
         if cause.action() != Action::Destroy {
@@ -148,12 +166,14 @@ impl Holdings {
         for claim in new_claims(change) {
             conflicts.extend(self.address_conflict(&change.key, &claim, claimant));
             conflicts.extend(self.outside_network(&claim));
+            conflicts.extend(self.inside_foreign_network(&claim, claimant));
+            conflicts.extend(self.left_out(&change.key, &claim, claimant));
         }
         conflicts
     }
 
     fn name_conflict(&self, change: &Change, claimant: Claimant<'_>) -> Option<Conflict> {
-        let Claimant::Repository { id, proposal } = claimant else { return None };
+        let (id, proposal) = claimant.wish()?;
         let key = &change.key;
         let owner = self.owners.get(key.kind, &key.name);
         let held_by = match owner.map(Option::as_deref) {
@@ -202,11 +222,41 @@ impl Holdings {
             ranges.find_map(|((_, range), holders)| Some((*range, holders.iter().find(in_the_way)?)))
         };
         let (held, holder) = around.or_else(inside)?;
-        let held_by = match &holder.by {
+        let held_by = self.held_by(&holder.by);
+        Some(Conflict::Addresses { wanted: claim.range, held, key: holder.key.clone(), held_by })
+    }
+
+    fn held_by(&self, holder: &Holder) -> HeldBy {
+        match holder {
             Holder::Owner(owner) => HeldBy::Owner(owner.as_deref().map(|owner| self.called(owner))),
             Holder::Proposer { repository, .. } => HeldBy::Proposer(self.called(repository)),
-        };
-        Some(Conflict::Addresses { wanted: claim.range, held, key: holder.key.clone(), held_by })
+        }
+    }
+
+    /// The first address that someone else declared in a network and that the network's new addresses leave out. What
+    /// Windlass allocated moves with the network.
+    fn left_out(&self, key: &ResourceKey, claim: &Claim, claimant: Claimant<'_>) -> Option<Conflict> {
+        if claim.scope != Scope::Networks {
+            return None;
+        }
+        let members = self.declared_addresses.get(&key.name)?;
+        let (held, holder) = members.iter().find(|(address, holder)| {
+            !claim.range.contains(address) && is_in_the_way(&holder.by, claimant)
+        })?;
+        let held_by = self.held_by(&holder.by);
+        Some(Conflict::LeavesOut { cidr: claim.range, held: *held, key: holder.key.clone(), held_by })
+    }
+
+    /// A subnet behind a peer that lies inside the addresses of the network itself, where that is someone else's: the peer
+    /// would draw the network's own traffic to itself.
+    fn inside_foreign_network(&self, claim: &Claim, claimant: Claimant<'_>) -> Option<Conflict> {
+        let Scope::LanSubnets(network) = &claim.scope else { return None };
+        let held = *self.networks.get(network)?;
+        let key = ResourceKey::new(Kind::Network, network.as_str());
+        let by = Holder::Owner(self.owners.get(key.kind, &key.name)?.clone());
+        let is_inside = held.contains(&claim.range) && is_in_the_way(&by, claimant);
+        let held_by = self.held_by(&by);
+        is_inside.then_some(Conflict::Addresses { wanted: claim.range, held, key, held_by })
     }
 
     /// An address outside what its network declares. What Windlass allocates for a network binds nobody.
@@ -228,11 +278,14 @@ fn is_earlier(other: &str, own: Option<&str>) -> bool {
 }
 
 fn is_in_the_way(holder: &Holder, claimant: Claimant<'_>) -> bool {
-    match (holder, claimant) {
-        (Holder::Owner(owner), _) => owner.is_none() || owner.as_deref() != claimant.repository(),
-        (Holder::Proposer { repository, proposal }, Claimant::Repository { id, proposal: own }) => {
+    match (holder, claimant.wish()) {
+        (Holder::Owner(owner), _) => {
+            let is_checked_as_a_whole = !matches!(claimant, Claimant::Edited { .. });
+            owner.is_none() || owner.as_deref() != claimant.repository() || !is_checked_as_a_whole
+        }
+        (Holder::Proposer { repository, proposal }, Some((id, own))) => {
             repository != id && is_earlier(proposal, own)
         }
-        (Holder::Proposer { .. }, Claimant::Person) => false,
+        (Holder::Proposer { .. }, None) => false,
     }
 }

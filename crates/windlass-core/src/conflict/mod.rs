@@ -30,14 +30,32 @@ pub enum Claimant<'c> {
         /// Its open proposal of this change; none if it is not proposed yet. Ids of proposals grow with time.
         proposal: Option<&'c str>,
     },
+    /// A repository, by a proposal that someone edited. Nobody checked what they wrote against the repository's other
+    /// files, so that what it owns itself is in the way too.
+    Edited {
+        /// The repository's id.
+        id: &'c str,
+        /// The proposal.
+        proposal: &'c str,
+    },
     /// A person, directly. Open proposals are in nobody's way then.
     Person,
 }
 
 impl<'c> Claimant<'c> {
-    pub(super) fn repository(self) -> Option<&'c str> {
+    /// The repository's id.
+    pub fn repository(self) -> Option<&'c str> {
         match self {
-            Claimant::Repository { id, .. } => Some(id),
+            Claimant::Repository { id, .. } | Claimant::Edited { id, .. } => Some(id),
+            Claimant::Person => None,
+        }
+    }
+
+    /// The repository and its open proposal, if it has one.
+    fn wish(self) -> Option<(&'c str, Option<&'c str>)> {
+        match self {
+            Claimant::Repository { id, proposal } => Some((id, proposal)),
+            Claimant::Edited { id, proposal } => Some((id, Some(proposal))),
             Claimant::Person => None,
         }
     }
@@ -92,6 +110,17 @@ pub enum Conflict {
         /// Whose that is.
         held_by: HeldBy,
     },
+    /// The network's new addresses leave out one that someone else has in it.
+    LeavesOut {
+        /// The network's new addresses.
+        cidr: IpNet,
+        /// The address that would lie outside.
+        held: IpNet,
+        /// Which resource has it.
+        key: ResourceKey,
+        /// Whose that is.
+        held_by: HeldBy,
+    },
     /// Its address lies outside its network.
     OutsideNetwork {
         /// Its address.
@@ -115,6 +144,9 @@ impl fmt::Display for Conflict {
             }
             Conflict::Addresses { wanted, held, key, held_by } => {
                 write!(f, "{} overlaps {} of {key}, {held_by}", Range(wanted), Range(held))
+            }
+            Conflict::LeavesOut { cidr, held, key, held_by } => {
+                write!(f, "{cidr} leaves out {} of {key}, {held_by}", Range(held))
             }
             Conflict::OutsideNetwork { wanted, network, cidr } => {
                 write!(f, "{} is not inside {cidr} of network {network}", Range(wanted))

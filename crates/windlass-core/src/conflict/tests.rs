@@ -168,3 +168,50 @@ fn what_a_resource_has_already_is_not_asked_for_again() {
     edited.before = edited.after.clone();
     assert_eq!(told(&holdings, &edited, repository("core", None)), [""; 0]);
 }
+
+#[test]
+fn a_network_does_not_leave_out_what_others_declared_in_it() {
+    let virtual_ip =
+        |name: &str| change(Kind::VirtualIp, name, r#"{"primary_holder": "h", "address": "10.1.0.9"}"#);
+    let moved = |cidr: &str| {
+        let before = network("a", "10.1.0.0/16");
+        Change { before: before.after, base: before.desired, ..network("a", cidr) }
+    };
+    let mut holdings = Holdings::default();
+    holdings.name_repository("core", "core-config");
+    holdings.make(&network("a", "10.1.0.0/16"), Some("edge"));
+    holdings.make(&virtual_ip("a/v"), Some("core"));
+    let reason = "10.2.0.0/16 leaves out 10.1.0.9 of virtual_ip a/v, owned by the repository `core-config`";
+    assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", None)), [reason]);
+    assert_eq!(told(&holdings, &moved("10.2.0.0/16"), Claimant::Person), [reason]);
+    assert_eq!(told(&holdings, &moved("10.1.0.0/24"), repository("edge", None)), [""; 0]);
+    holdings.release(&virtual_ip("a/v").key);
+    assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", None)), [""; 0]);
+    // One's own move with the network, and what was proposed first counts as well.
+    holdings.make(&virtual_ip("a/own"), Some("edge"));
+    assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", None)), [""; 0]);
+    holdings.propose(proposed(&virtual_ip("a/w"), "core", "1"));
+    assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", Some("2"))).len(), 1);
+}
+
+#[test]
+fn no_peer_announces_the_addresses_of_somebody_elses_network() {
+    let mut holdings = Holdings::default();
+    holdings.make(&network("a", "10.1.0.0/16"), Some("edge"));
+    let peer = |subnet: &str| change(Kind::Peer, "a/h", &format!(r#"{{"lan_subnets": ["{subnet}"]}}"#));
+    let reason = "10.1.0.0/24 overlaps 10.1.0.0/16 of network a, owned by the repository `edge`";
+    assert_eq!(told(&holdings, &peer("10.1.0.0/24"), repository("core", None)), [reason]);
+    assert_eq!(told(&holdings, &peer("10.1.0.0/24"), repository("edge", None)), [""; 0]);
+    assert_eq!(told(&holdings, &peer("192.168.0.0/24"), repository("core", None)), [""; 0]);
+}
+
+#[test]
+fn what_someone_edited_clashes_with_its_own_repository_too() {
+    let mut holdings = Holdings::default();
+    holdings.make(&network("a", "10.1.0.0/16"), Some("edge"));
+    let edited = Claimant::Edited { id: "edge", proposal: "1" };
+    let reason = "10.1.0.0/24 overlaps 10.1.0.0/16 of network a, owned by the repository `edge`";
+    assert_eq!(told(&holdings, &network("b", "10.1.0.0/24"), edited), [reason]);
+    assert_eq!(told(&holdings, &network("b", "10.2.0.0/24"), edited), [""; 0]);
+    assert_eq!(told(&holdings, &network("a", "10.1.0.0/24"), edited), [""; 0]);
+}

@@ -114,9 +114,11 @@ impl Scene {
 
 /// A proposal's change, wanted by its repository, or by whoever makes it directly.
 pub(super) fn candidate<'c>(proposal: &'c Proposal, change: &'c Change) -> Candidate<'c> {
-    let claimant = match proposal.is_direct() {
-        true => Claimant::Person,
-        false => Claimant::Repository { id: &proposal.repository_id, proposal: Some(proposal.id.as_str()) },
+    let (id, number) = (proposal.repository_id.as_str(), proposal.id.as_str());
+    let claimant = match proposal.edit {
+        _ if proposal.is_direct() => Claimant::Person,
+        Some(_) => Claimant::Edited { id, proposal: number },
+        None => Claimant::Repository { id, proposal: Some(number) },
     };
     Candidate { change, claimant }
 }

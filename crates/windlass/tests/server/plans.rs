@@ -319,7 +319,9 @@ fn what_opens_later_is_judged_by_who_wrote_it_and_by_the_file_it_moved_out_of() 
     work.commit("fleet.d/free.yaml", &clusters(&["a1", "a2"], "lab"));
     work.commit("fleet.d/guarded.yaml", &clusters(&["z1", "z2"], "lab"));
     let repository = register(api, "fleet-config", &work).id;
-    assert_eq!(api.apply_all(&repository).unwrap().status, "applied");
+    let first = api.sync(&repository).unwrap();
+    api.approve_set(&first.id, &json!({"digest": first.sets[0].digest})).unwrap();
+    api.wait_for_run(&first.id, "applied");
     // A newer commit, so that nobody of the first has a hand in what comes.
     let rules = json!([{"name": "guarded", "match": {"paths": ["fleet.d/guarded.yaml"]},
         "action": "require_approval", "approvals": 2, "not_author": true}]);

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use windlass_api::endpoint::Operation;
+use windlass_api::noun::Noun;
 use windlass_api::types::{BatchDecision, ConfirmFailureBody, RunEnvelope, RunInfo, SyncBody};
 use windlass_core::time::Timestamp;
 use windlass_testkit::servers::WorkTree;
@@ -77,9 +78,8 @@ fn proposals_of_a_repository_whose_newest_sync_failed_are_held_until_one_succeed
 #[test]
 fn a_direct_change_is_not_held_by_a_sync_that_failed() {
     let stale = Stale::new();
-    let body = json!({"name": "by-hand", "reason": "git is down, and this cannot wait"});
-    stale.api().create(windlass_api::noun::Noun::Cluster, &body).unwrap();
-    assert!(stale.api().resource(windlass_api::noun::Noun::Cluster, "by-hand").is_ok());
+    let made = stale.api().patch(Noun::Node, "web-000", &json!({"region": "eu-9"})).unwrap();
+    assert_eq!(made.spec["region"], "eu-9", "git is down, and this cannot wait");
     stale.server.stop();
 }
 
