@@ -96,6 +96,9 @@ fn an_emptied_file_is_stopped_until_someone_confirms() {
     let stopped = plan(Confirmation::Missing).stopped.unwrap();
     assert_eq!((stopped.destroys, stopped.owned), (11, 11));
     assert_eq!(plan(Confirmation::MassDestroy).stopped, None);
+    let other = plan(Confirmation::OtherCommit("c0ffee".to_owned())).stopped.unwrap();
+    let told = other.diagnostic().message;
+    assert!(told.contains("it was confirmed for the commit c0ffee, and this is another one"), "{told}");
 }
 
 #[test]

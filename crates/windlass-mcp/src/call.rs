@@ -25,6 +25,8 @@ pub struct Call {
     pub body: Option<Value>,
     /// The code of an error after which the next call is made all the same.
     pub tolerates: Option<&'static str>,
+    /// Whether it is somebody's consent although its operation usually is not.
+    pub is_consent: bool,
 }
 
 /// Carries calls out for someone.
@@ -42,7 +44,14 @@ pub trait Caller: Send + Sync + 'static {
 impl Call {
     /// A call without anything but its operation.
     pub(crate) fn new(operation: Operation) -> Call {
-        Call { operation, parts: Vec::new(), query: Vec::new(), body: None, tolerates: None }
+        Call {
+            operation,
+            parts: Vec::new(),
+            query: Vec::new(),
+            body: None,
+            tolerates: None,
+            is_consent: false,
+        }
     }
 
     /// A call about one thing, by id or name.
@@ -61,6 +70,12 @@ impl Call {
     /// Adds something behind `?` if there is something.
     pub(crate) fn query(mut self, name: &'static str, value: Option<&(impl ToString + ?Sized)>) -> Call {
         self.query.extend(value.map(|value| (name, value.to_string())));
+        self
+    }
+
+    /// Says that what is asked for here decides something.
+    pub(crate) fn consent(mut self) -> Call {
+        self.is_consent = true;
         self
     }
 

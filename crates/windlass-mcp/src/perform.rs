@@ -6,7 +6,7 @@ use windlass_core::shape::nearest;
 use crate::call::{Caller, Refusal};
 use crate::table::{find, tools};
 use crate::tool::{Told, Tool};
-use crate::who::{can_ever, decides, may};
+use crate::who::{can_ever, decides, may_decide};
 
 /// What came of using a tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,8 +53,8 @@ async fn use_tool(caller: &impl Caller, tool: &Tool, given: &Map<String, Value>)
     let asked = tool.read(given)?;
     let mut answer = Value::Null;
     for call in asked.calls()? {
-        if decides(call.operation)
-            && let Err(refusal) = may(&caller.who().await?, call.operation)
+        if (decides(call.operation) || call.is_consent)
+            && let Err(refusal) = may_decide(&caller.who().await?)
         {
             caller.refused(&call, &refusal).await;
             return Err(refusal);

@@ -110,6 +110,11 @@ async fn new_proposal(
         Some(owner) => writing.wanted_file(owner, &direct.change.key).await?,
         None => None,
     };
+    let key = &direct.change.key;
+    let declared_in = writing
+        .resource_files(&direct.who.account_id, std::slice::from_ref(key))
+        .await?
+        .remove(key.kind, &key.name);
     Ok(Proposal {
         id: new_id(),
         account_id: direct.who.account_id.clone(),
@@ -125,7 +130,7 @@ async fn new_proposal(
         author: Some(direct.who.email.clone()),
         contributors: Contributor::new(ContributorRole::Writer, &direct.who.email).into_iter().collect(),
         declared_at: file.map(|file| (file, 0)),
-        previous_file: None,
+        previous_file: declared_in,
         status: Status::PendingApproval,
         blocked_by: Vec::new(),
         waits_for: Vec::new(),

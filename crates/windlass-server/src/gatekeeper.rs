@@ -1,7 +1,7 @@
 //! Asking the gate about a proposal, and about changes to what its rules look at.
 
 use windlass_api::permission::Permission;
-use windlass_core::diff::Change;
+use windlass_core::diff::{Cause, Change};
 use windlass_core::digest::Digest;
 use windlass_core::gate::{
     self, AutoApply, ContentOrigin, Contributor, Judgement, Policy, RepositoryChange, RepositoryIdentity,
@@ -25,8 +25,8 @@ pub(crate) struct Gatekeeper {
 pub(crate) struct Foreseeable<'a> {
     pub(crate) change: &'a Change,
     pub(crate) repository: &'a Repository,
-    /// The file that declares the resource.
-    pub(crate) path: Option<&'a str>,
+    /// The files that declare the resource, now and before.
+    pub(crate) paths: &'a [&'a str],
     /// Everyone who had a hand in it.
     pub(crate) contributors: &'a [Contributor],
 }
@@ -117,17 +117,17 @@ impl Gatekeeper {
 
     /// What the policy and the kill switch would say about a change that nobody proposed yet.
     pub(crate) fn foresee(&self, change: &Foreseeable<'_>, now: Timestamp) -> Judgement {
-        let paths: Vec<&str> = change.path.into_iter().collect();
-        let Foreseeable { change, repository, contributors, .. } = *change;
+        let Foreseeable { change, repository, paths, contributors } = *change;
         let subject = Subject {
             change: change.action(),
             key: &change.key,
             repository: Some(identity_of(repository)),
             content: ContentOrigin::Commit,
-            paths: &paths,
+            paths,
             before: change.before.as_deref(),
             after: change.after.as_deref(),
             contributors,
+            is_contested: change.cause == Cause::Contested,
             auto_apply: auto_apply(Some(repository)),
             digest: gate::binding(&change.key, change.base, change.desired),
         };
@@ -187,6 +187,7 @@ fn subject<'p>(
         before: proposal.change.before.as_deref(),
         after: proposal.effective().map(|spec| spec.as_ref()),
         contributors: &proposal.contributors,
+        is_contested: proposal.change.cause == Cause::Contested,
         auto_apply: auto_apply(repository),
         digest: proposal.content_digest(),
     }

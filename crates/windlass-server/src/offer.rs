@@ -162,7 +162,8 @@ async fn keep(
         .iter()
         .map(|(id, planned)| {
             let blocked_by = world.blockers(offer.candidate(planned, Some(id)));
-            Placed { id, position: planned.position, waits_for: planned.waits_for.clone(), blocked_by }
+            let (position, cause) = (planned.position, planned.change.cause);
+            Placed { id, position, cause, waits_for: planned.waits_for.clone(), blocked_by }
         })
         .collect();
     writing.proposals_place(&placed).await?;

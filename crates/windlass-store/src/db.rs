@@ -38,6 +38,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (7, "sign_in_places", include_str!("../migrations/0007_sign_in_places.sql")),
     (8, "credential_bindings", include_str!("../migrations/0008_credential_bindings.sql")),
     (9, "trust", include_str!("../migrations/0009_trust.sql")),
+    (10, "restraints", include_str!("../migrations/0010_restraints.sql")),
 ];
 
 /// SQLite's page cache for each connection, in KiB (negative means KiB): small, the system caches the file too.

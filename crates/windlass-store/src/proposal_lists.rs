@@ -25,6 +25,8 @@ pub struct ProposalFilter {
     pub run_id: Option<String>,
     /// Of one repository.
     pub repository_id: Option<String>,
+    /// Direct changes of what one repository owned when they were proposed.
+    pub owner_id: Option<String>,
     /// Of one kind.
     pub kind: Option<Kind>,
     /// Only creates, updates or destroys.
@@ -462,6 +464,9 @@ fn chosen(columns: &str, account_id: &str, filter: &ProposalFilter) -> (String, 
     }
     if let Some(repository) = &filter.repository_id {
         add("proposals.repository_id = ?", repository.into());
+    }
+    if let Some(owner) = &filter.owner_id {
+        add("proposals.owner_id = ?", owner.into());
     }
     if let Some(kind) = filter.kind {
         add("proposals.kind = ?", kind.slug().into());

@@ -316,14 +316,16 @@ impl Writing {
                 values![
                     placed.id,
                     placed.position,
+                    cause_slug(placed.cause),
                     json_list(&placed.waits_for),
                     json_list(&placed.blocked_by)
                 ]
             })
             .collect();
-        let prefix = "WITH given (id, position, waits_for, blocked_by) AS (VALUES";
-        let suffix = ") UPDATE proposals SET position = given.position, waits_for = given.waits_for, \
-                      blocked_by = given.blocked_by FROM given WHERE proposals.id = given.id";
+        let prefix = "WITH given (id, position, cause, waits_for, blocked_by) AS (VALUES";
+        let suffix = ") UPDATE proposals SET position = given.position, cause = given.cause, \
+                      waits_for = given.waits_for, blocked_by = given.blocked_by \
+                      FROM given WHERE proposals.id = given.id";
         self.connection.execute_many(prefix, rows, suffix).await?;
         Ok(())
     }
@@ -472,6 +474,8 @@ pub struct Placed<'p> {
     pub id: &'p str,
     /// Its place in the order.
     pub position: usize,
+    /// Why the resource changes by now: what was contested may be nobody's since.
+    pub cause: Cause,
     /// Changes of the same plan that come first.
     pub waits_for: Vec<String>,
     /// What it waits for beside approval.

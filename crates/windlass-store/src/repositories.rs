@@ -347,6 +347,14 @@ impl Writing {
         Ok(())
     }
 
+    /// Notes the newest run that compared what the last good one stored: what is left of its plan is opened from here. When
+    /// git was last read, and which commit that was, stays as it is.
+    pub async fn repository_compared(&mut self, id: &str, run_id: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE repositories SET good_run_id = $2 WHERE id = $1";
+        self.connection.execute(sql, values![id, run_id]).await?;
+        Ok(())
+    }
+
     /// Forgets a repository, what it wanted, and what stood between it and live. What it owned is owned by nobody,
     /// and stays exactly as it is.
     pub async fn repository_remove(&mut self, id: &str) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windlass_core::digest::Digest;
-use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -25,6 +25,8 @@ pub struct Resource {
     pub digest: Digest,
     /// The repository that owns it.
     pub owner_id: Option<String>,
+    /// The file that declared it when its last change from git was applied.
+    pub declared_in: Option<String>,
     /// How often it was changed.
     pub generation: i64,
     /// Since when it exists.
@@ -57,6 +59,8 @@ pub struct NewResource<'r> {
     pub digest: Digest,
     /// The repository that shall own it.
     pub owner_id: Option<&'r str>,
+    /// The file that declares it so; none for a direct change, which leaves it where it was declared.
+    pub declared_in: Option<&'r str>,
     /// Who makes it so.
     pub by: &'r str,
 }
@@ -65,7 +69,17 @@ impl NewResource<'_> {
     fn row(&self, account_id: &str, now: Timestamp) -> Vec<Value> {
         let mut row = resource_row(account_id, self.key);
         let (spec, owner_id) = (self.spec.to_stored(), self.owner_id);
-        row.extend(values![new_id(), spec, self.digest, owner_id, 1_i64, now, now, self.by]);
+        row.extend(values![
+            new_id(),
+            spec,
+            self.digest,
+            owner_id,
+            1_i64,
+            now,
+            now,
+            self.by,
+            self.declared_in
+        ]);
         row
     }
 
@@ -95,7 +109,7 @@ pub struct ResourceFilter {
 }
 
 const COLUMNS: &str =
-    "kind, name, id, spec, digest, owner_id, generation, created_at, updated_at, updated_by";
+    "kind, name, id, spec, digest, owner_id, generation, created_at, updated_at, updated_by, declared_in";
 
 fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
     let kind = row.word(Kind::from_word)?;
@@ -128,6 +142,7 @@ fn read_resource(row: &mut Row) -> Result<Resource, StoreError> {
         created_at: row.moment()?,
         updated_at: row.moment()?,
         updated_by: row.text()?,
+        declared_in: row.optional_text()?,
     })
 }
 
@@ -283,6 +298,21 @@ impl Reading {
         rows.iter_mut().map(read_head).collect()
     }
 
+    /// The files that declared these resources when their last changes from git were applied, as far as they are known.
+    pub async fn resource_files(
+        &mut self,
+        account_id: &str,
+        keys: &[ResourceKey],
+    ) -> Result<ResourceMap<String>, StoreError> {
+        let rows = keys.iter().map(|key| resource_row(account_id, key)).collect();
+        let prefix = "WITH given (account_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT resources.kind, resources.name, declared_in FROM given CROSS JOIN resources \
+                      WHERE resources.account_id = given.account_id AND resources.kind = given.kind \
+                      AND resources.name = given.name AND declared_in IS NOT NULL";
+        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter_mut().map(|row| Ok((read_key(row)?, row.text()?))).collect()
+    }
+
     /// Resources of an account, by their keys, without their specs.
     pub async fn resource_heads_of(
         &mut self,
@@ -367,7 +397,7 @@ impl AccountWriting {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let digest = spec.digest();
-        self.resources_put(&[NewResource { key, spec, digest, owner_id, by }], now).await
+        self.resources_put(&[NewResource { key, spec, digest, owner_id, declared_in: None, by }], now).await
     }
 
     /// Makes resources what they shall be, each once, with what they refer to.
@@ -379,11 +409,12 @@ impl AccountWriting {
         let account_id = self.account_id().to_owned();
         let rows = resources.iter().map(|resource| resource.row(&account_id, now)).collect();
         let prefix = "INSERT INTO resources (account_id, kind, name, id, spec, digest, owner_id, generation, \
-                      created_at, updated_at, updated_by) VALUES";
+                      created_at, updated_at, updated_by, declared_in) VALUES";
         let suffix = "ON CONFLICT (account_id, kind, name) DO UPDATE SET spec = excluded.spec, \
                       digest = excluded.digest, owner_id = excluded.owner_id, \
                       generation = resources.generation + 1, updated_at = excluded.updated_at, \
-                      updated_by = excluded.updated_by";
+                      updated_by = excluded.updated_by, \
+                      declared_in = COALESCE(excluded.declared_in, resources.declared_in)";
         self.connection.execute_many(prefix, rows, suffix).await?;
         let changed = resources.iter().map(|resource| resource_row(&account_id, resource.key)).collect();
         let prefix = "DELETE FROM resource_references WHERE (account_id, kind, name) IN (VALUES";

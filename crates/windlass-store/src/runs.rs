@@ -1,6 +1,7 @@
 //! Sync runs.
 
 use serde_json::Value as Json;
+use windlass_core::code::Code;
 use windlass_core::gate::Contributor;
 use windlass_core::proposal::RunStatus;
 use windlass_core::time::Timestamp;
@@ -32,6 +33,14 @@ impl Trigger {
             Trigger::Request => "request",
             Trigger::Webhook => "webhook",
             Trigger::Revert => "revert",
+        }
+    }
+
+    /// Whether git is asked. Only a run that asked it can tell what it wants by now.
+    pub const fn fetches(self) -> bool {
+        match self {
+            Trigger::Schedule | Trigger::Request | Trigger::Webhook => true,
+            Trigger::Revert => false,
         }
     }
 
@@ -90,6 +99,8 @@ pub struct Run {
     pub requested_by: Option<String>,
     /// Whether they said that destroying most of the repository's resources is meant.
     pub confirm_mass_destroy: bool,
+    /// The commit for which they said so; none if it counts for whatever commit the run finds.
+    pub confirmed_commit: Option<String>,
     /// Where it is.
     pub status: RunStatus,
     /// Where it is while it is in progress.
@@ -153,14 +164,14 @@ const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_k
                        confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
                        commit_subject, commit_message, movement, diff, diff_count, remaining, skipped, problems, error_code, \
                        error_message, error_help, drift_after_apply, created_at, started_at, completed_at, applied_at, \
-                       contributors, plan_id, next_position";
+                       contributors, plan_id, next_position, confirmed_commit";
 
 /// The same without what was found, which can be long; how many were not offered is still told.
 const HEAD: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                     confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
                     commit_subject, NULL, movement, '{}', diff_count, remaining, skipped, '[]', error_code, \
                     error_message, error_help, NULL, created_at, started_at, completed_at, applied_at, \
-                    contributors, plan_id, next_position";
+                    contributors, plan_id, next_position, confirmed_commit";
 
 fn read_run(row: &mut Row) -> Result<Run, StoreError> {
     Ok(Run {
@@ -194,6 +205,7 @@ fn read_run(row: &mut Row) -> Result<Run, StoreError> {
         contributors: read_contributors(row)?,
         plan_id: row.optional_text()?,
         next_position: row.optional_number()?.and_then(|position| usize::try_from(position).ok()),
+        confirmed_commit: row.optional_text()?,
     })
 }
 
@@ -217,6 +229,7 @@ impl Run {
             trigger: Trigger::Schedule,
             requested_by: None,
             confirm_mass_destroy: false,
+            confirmed_commit: None,
             status: RunStatus::InProgress,
             stage: Stage::Queued,
             attempt: 0,
@@ -241,6 +254,12 @@ impl Run {
             plan_id: None,
             next_position: None,
         }
+    }
+
+    /// Whether someone said that destroying most of what the repository owns is meant, for the commit that it found.
+    pub fn is_confirmed(&self) -> bool {
+        let counts = |commit: &String| self.commit_sha.as_ref() == Some(commit);
+        self.confirm_mass_destroy && self.confirmed_commit.as_ref().is_none_or(counts)
     }
 }
 
@@ -296,6 +315,22 @@ impl Reading {
         rows.first_mut().map(read_run).transpose()
     }
 
+    /// The newest run of a repository that would have destroyed too much and was stopped, without its diff, its problems and
+    /// its drift.
+    pub async fn run_stopped(
+        &mut self,
+        account_id: &str,
+        repository_id: &str,
+    ) -> Result<Option<Run>, StoreError> {
+        let sql = format!(
+            "SELECT {HEAD} FROM sync_runs WHERE repository_id = $1 AND account_id = $2 AND error_code = $3 \
+             ORDER BY id DESC LIMIT 1"
+        );
+        let values = values![repository_id, account_id, Code::MassDestroy.slug()];
+        let mut rows = self.connection.rows_built(sql, values).await?;
+        rows.first_mut().map(read_run).transpose()
+    }
+
     /// Unfinished runs of every account, oldest first.
     pub async fn runs_unfinished(&mut self) -> Result<Vec<Run>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE status = 'in_progress' ORDER BY id");
@@ -316,7 +351,8 @@ impl Writing {
     pub async fn run_add(&mut self, run: &Run) -> Result<bool, StoreError> {
         let sql = "INSERT INTO sync_runs (id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                    confirm_mass_destroy, status, stage, attempt, diff, diff_count, remaining, skipped, problems, \
-                   created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '{}', 0, 0, '[]', '[]', $10) \
+                   created_at, confirmed_commit) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '{}', 0, 0, '[]', '[]', $10, $11) \
                    ON CONFLICT DO NOTHING";
         let values = values![
             &run.id,
@@ -328,21 +364,32 @@ impl Writing {
             run.confirm_mass_destroy,
             run.status.slug(),
             run.stage.slug(),
-            run.created_at
+            run.created_at,
+            &run.confirmed_commit
         ];
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Someone asks for a run that waits already: it becomes theirs, and keeps a confirmation it had.
-    pub async fn run_ask(
-        &mut self,
-        id: &str,
-        by: &str,
-        confirm_mass_destroy: bool,
-    ) -> Result<(), StoreError> {
-        let sql = "UPDATE sync_runs SET trigger_kind = 'request', requested_by = $2, \
-                   confirm_mass_destroy = CASE WHEN $3 = 1 THEN 1 ELSE confirm_mass_destroy END WHERE id = $1";
-        self.connection.execute(sql, values![id, by, confirm_mass_destroy]).await?;
+    /// Someone asks for a run that waits already: it becomes theirs, and keeps a confirmation it had, for the commit it had
+    /// it for.
+    pub async fn run_ask(&mut self, id: &str, by: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE sync_runs SET trigger_kind = 'request', requested_by = $2 WHERE id = $1";
+        self.connection.execute(sql, values![id, by]).await?;
+        Ok(())
+    }
+
+    /// Someone says of a run that waits already that destroying most of what its repository owns is meant: for this commit, or
+    /// for the one that it finds.
+    pub async fn run_confirm(&mut self, id: &str, commit: Option<&str>) -> Result<(), StoreError> {
+        let sql = "UPDATE sync_runs SET confirm_mass_destroy = 1, confirmed_commit = $2 WHERE id = $1";
+        self.connection.execute(sql, values![id, commit]).await?;
+        Ok(())
+    }
+
+    /// A run that waits already and would not have asked git does so for this reason.
+    pub async fn run_fetch(&mut self, id: &str, trigger: Trigger) -> Result<(), StoreError> {
+        let sql = "UPDATE sync_runs SET trigger_kind = $2 WHERE id = $1 AND stage = 'queued'";
+        self.connection.execute(sql, values![id, trigger.slug()]).await?;
         Ok(())
     }
 

@@ -261,6 +261,8 @@ async fn look_up(store: &Store) {
     reading.drifted_among(&[("r", &key())]).await.unwrap();
     reading.differing_at("a", "r", &key()).await.unwrap();
     reading.wanted_file("r", &key()).await.unwrap();
+    reading.resource_files("a", &[key()]).await.unwrap();
+    reading.run_stopped("a", "r").await.unwrap();
     reading.proposals_about("a", &[key(), key()]).await.unwrap();
     reading.preview("a", "x").await.unwrap();
     reading.previews("a", "r", 50).await.unwrap();
@@ -312,7 +314,8 @@ async fn write(store: &Store) {
     };
     writing.proposal_move("x", &moved).await.unwrap();
     writing.proposal_edit("x", 1, None, &[]).await.unwrap();
-    let placed = Placed { id: "x", position: 1, waits_for: Vec::new(), blocked_by: Vec::new() };
+    let placed =
+        Placed { id: "x", position: 1, cause: Cause::Edited, waits_for: Vec::new(), blocked_by: Vec::new() };
     writing.proposals_place(&[placed]).await.unwrap();
     writing.proposals_block(&[("x".to_owned(), Vec::new())]).await.unwrap();
     writing.acceptances_remove(&[("r", &key())]).await.unwrap();

@@ -8,9 +8,13 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyncBody {
-    /// Says that destroying most of what the repository owns is meant.
+    /// Says that destroying most of what the repository owns is meant. Needs the permission `system.gitops.approve`.
     #[serde(default)]
     pub confirm_mass_destroy: bool,
+    /// The commit for which it is meant: another one is stopped again. Left out, that of the newest run that was stopped; where
+    /// none was, the one that is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// A sync run. In lists without `diff`, `proposals`, actions, `problems` and `drift_after_apply`: ask for the run itself.

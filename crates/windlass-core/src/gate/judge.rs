@@ -173,8 +173,12 @@ fn verdict(rules: &DecidingRules<'_>, subject: &Subject<'_>) -> Verdict {
     if let Some(rule) = rules.given().find(|rule| rule.action == PolicyAction::Block) {
         return Verdict::Refuse(with_reason(format!("the rule `{}` blocks it", rule.name), &rule.reason));
     }
-    // What someone typed is approved by people alone: otherwise they could type what a rule approves.
-    let (ContentOrigin::Commit, [rule]) = (subject.content, rules.0.as_slice()) else { return Verdict::Ask };
+    // What someone typed is approved by people alone: otherwise they could type what a rule approves. And what another
+    // repository owns is restrained by rules about that one, which a rule about this one must not get round.
+    let (ContentOrigin::Commit, false, [rule]) = (subject.content, subject.is_contested, rules.0.as_slice())
+    else {
+        return Verdict::Ask;
+    };
     if subject.auto_apply == AutoApply::On && subject.change != Action::Destroy {
         return Verdict::Grant(GrantedBy::AutoApply);
     }
@@ -274,14 +278,17 @@ impl<'p> DecidingRules<'p> {
 
     /// Why approvals are needed.
     fn asks(&self, subject: &Subject<'_>, need: usize) -> String {
-        let asking = self.strictest().filter(|rule| match subject.content {
-            ContentOrigin::Commit => true,
+        let asking = self.strictest().filter(|rule| match (subject.content, subject.is_contested) {
+            (ContentOrigin::Commit, false) => true,
             _ => rule.action == PolicyAction::RequireApproval,
         });
         let approvals = count_text(need);
         match (asking, subject.content) {
             (Some(rule), _) => {
                 with_reason(format!("the rule `{}` asks for {approvals}", rule.name), &rule.reason)
+            }
+            (None, ContentOrigin::Commit) if subject.is_contested => {
+                format!("another repository owns it, and only people approve that: {approvals} is needed")
             }
             (None, ContentOrigin::Commit) => format!("no rule matches, so {approvals} is needed"),
             (None, ContentOrigin::Edited { .. }) => {

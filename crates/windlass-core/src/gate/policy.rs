@@ -188,6 +188,11 @@ impl PolicyRule {
             || repository.is_some_and(|repository| named.iter().any(|pattern| pattern.matches(repository)))
     }
 
+    /// Whether the rule says which repositories it is about.
+    pub(super) fn names_repositories(&self) -> bool {
+        self.subjects.as_ref().is_some_and(|subjects| !subjects.repositories.is_empty())
+    }
+
     /// Whether the rule is about every change of the repositories it is about.
     pub(super) fn is_about_everything(&self) -> bool {
         let Some(subjects) = &self.subjects else { return true };

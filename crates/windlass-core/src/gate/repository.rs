@@ -52,8 +52,13 @@ pub enum RepositoryChange<'a> {
         /// What they will be.
         after: &'a RepositorySettings<'a>,
     },
-    /// It leaves the account.
-    Remove(&'a RepositorySettings<'a>),
+    /// It leaves the account: it is removed, or moved to another one.
+    Remove {
+        /// What it was.
+        settings: &'a RepositorySettings<'a>,
+        /// How many accepted resources it owns. Nobody owns them afterwards, and no rule about it restrains them.
+        owned: usize,
+    },
 }
 
 impl Policy {
@@ -72,6 +77,11 @@ impl Policy {
         None
     }
 
+    /// The first rule that means this repository by its `repositories`, whatever it does.
+    fn rule_naming(&self, repository: &RepositoryIdentity<'_>) -> Option<&PolicyRule> {
+        self.rules.iter().find(|rule| rule.names_repositories() && rule.is_about(Some(repository)))
+    }
+
     /// Whether the same rules are about both.
     fn same_rules(&self, one: &RepositoryIdentity<'_>, other: &RepositoryIdentity<'_>) -> bool {
         self.rules.iter().all(|rule| rule.is_about(Some(one)) == rule.is_about(Some(other)))
@@ -88,12 +98,19 @@ pub fn why_an_approver(policy: &Policy, change: RepositoryChange<'_>) -> Option<
     match change {
         RepositoryChange::Register(settings) => approved_by(settings)
             .map(|by| format!("{by} would approve changes of {} without people", settings.identity.name)),
-        RepositoryChange::Remove(settings) => approved_by(settings).map(|by| {
-            format!(
-                "{by} approves changes of {} without people, so removing it is a decision of approvers",
-                settings.identity.name
-            )
-        }),
+        RepositoryChange::Remove { settings, owned } => {
+            let name = settings.identity.name;
+            let why = match (approved_by(settings), policy.rule_naming(&settings.identity), owned) {
+                (Some(by), _, _) => format!("{by} approves changes of {name} without people"),
+                (None, Some(rule), _) => {
+                    format!("the rule `{}` is about {name}, and would be about nothing", rule.name)
+                }
+                (None, None, 0) => return None,
+                (None, None, 1) => format!("{name} owns 1 resource, which would be nobody's"),
+                (None, None, many) => format!("{name} owns {many} resources, which would be nobody's"),
+            };
+            Some(format!("{why}, so removing it is a decision of approvers"))
+        }
         RepositoryChange::Change { before, after } => {
             if after.auto_apply && !before.auto_apply {
                 return Some("`auto_apply` approves changes before anybody has seen them".to_owned());

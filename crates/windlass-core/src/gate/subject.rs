@@ -51,6 +51,8 @@ pub struct Subject<'a> {
     pub after: Option<&'a Spec>,
     /// Everyone who had a hand in it.
     pub contributors: &'a [Contributor],
+    /// Whether another repository owns the resource. Neither a rule nor a setting of this one says anything of that.
+    pub is_contested: bool,
     /// The repository's own setting.
     pub auto_apply: AutoApply,
     /// Exactly what would be applied: see [`binding`].

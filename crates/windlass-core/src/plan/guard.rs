@@ -24,6 +24,8 @@ pub enum Confirmation {
     Missing,
     /// Someone did, for whatever this run destroys.
     MassDestroy,
+    /// Someone did, but for this commit, which is not the one that was found.
+    OtherCommit(String),
     /// Someone did for an earlier run of the same commit, which destroyed these. Whatever else is to be destroyed needs
     /// a confirmation of its own.
     Earlier(BTreeSet<ResourceKey>),
@@ -32,7 +34,7 @@ pub enum Confirmation {
 impl Confirmation {
     fn covers(&self, key: &ResourceKey) -> bool {
         match self {
-            Confirmation::Missing => false,
+            Confirmation::Missing | Confirmation::OtherCommit(_) => false,
             Confirmation::MassDestroy => true,
             Confirmation::Earlier(confirmed) => confirmed.contains(key),
         }
@@ -46,13 +48,20 @@ pub struct MassDestroy {
     pub destroys: usize,
     /// How many the repository owns.
     pub owned: usize,
+    /// The commit for which someone confirmed it, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_for: Option<String>,
 }
 
 impl MassDestroy {
     /// The problem as it is shown.
     pub fn diagnostic(&self) -> Diagnostic {
-        let MassDestroy { destroys, owned } = self;
-        let message = format!("this would destroy {destroys} of the {owned} resources the repository owns");
+        let MassDestroy { destroys, owned, confirmed_for } = self;
+        let mut message =
+            format!("this would destroy {destroys} of the {owned} resources the repository owns");
+        if let Some(commit) = confirmed_for {
+            message.push_str(&format!("; it was confirmed for the commit {commit}, and this is another one"));
+        }
         Diagnostic::without_place(Code::MassDestroy, "", message).help(
             "look for an emptied or misplaced file; if it is meant, confirm with --confirm-mass-destroy",
         )
@@ -186,5 +195,9 @@ pub(super) fn mass_destroy(
     let destroys = destroyed().count();
     let is_mass = destroys > MASS_DESTROY_COUNT && destroys * 2 > owned;
     let is_confirmed = || destroyed().all(|change| confirmation.covers(&change.key));
-    (is_mass && !is_confirmed()).then_some(MassDestroy { destroys, owned })
+    let confirmed_for = match confirmation {
+        Confirmation::OtherCommit(commit) => Some(commit.clone()),
+        Confirmation::Missing | Confirmation::MassDestroy | Confirmation::Earlier(_) => None,
+    };
+    (is_mass && !is_confirmed()).then_some(MassDestroy { destroys, owned, confirmed_for })
 }

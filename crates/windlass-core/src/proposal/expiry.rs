@@ -42,6 +42,7 @@ mod tests {
             before: None,
             after: None,
             contributors: &[],
+            is_contested: false,
             auto_apply: AutoApply::Off,
             digest: Digest::of(b"what"),
         };

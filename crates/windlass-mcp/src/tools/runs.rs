@@ -66,8 +66,11 @@ const REST_OF_PROPOSALS: &str = "system_gitops_list_proposals with this sync_run
 pub(crate) struct Sync {
     /// The repository, by id or name.
     repository_id: String,
-    /// Says that destroying most of what the repository owns is meant.
+    /// Says that destroying most of what the repository owns is meant. A decision: it takes a token that may approve.
     confirm_mass_destroy: Option<bool>,
+    /// The commit for which that is meant, as a run's `commit_sha` shows it: any other is stopped again. Left out, that of the
+    /// newest run that was stopped.
+    commit: Option<String>,
     /// Seconds to wait for the comparison, 0 to 60. Default 0: ask for the run with `system_gitops_get_sync_run`.
     #[schemars(range(max = 60))]
     wait_seconds: Option<u64>,
@@ -75,8 +78,10 @@ pub(crate) struct Sync {
 
 impl Asked for Sync {
     fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        let body = SyncBody { confirm_mass_destroy: self.confirm_mass_destroy.unwrap_or_default() };
+        let confirm_mass_destroy = self.confirm_mass_destroy.unwrap_or_default();
+        let body = SyncBody { confirm_mass_destroy, commit: self.commit.clone() };
         let call = Call::about(Operation::RepositorySync, &self.repository_id)?.body(&body);
+        let call = if confirm_mass_destroy { call.consent() } else { call };
         Ok(vec![call.query("wait", self.wait_seconds.as_ref())])
     }
 

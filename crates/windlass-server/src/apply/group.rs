@@ -220,13 +220,15 @@ async fn make_live(
 ) -> Result<(), StoreError> {
     let mut put = Vec::new();
     let mut removed = Vec::new();
-    for Made { change, owner_id, by, .. } in made {
+    for Made { proposal, change, owner_id, by } in made {
+        let file = proposal.declared_at.as_ref().map(|(file, _)| file.as_str());
         match &change.after {
             Some(spec) => put.push(NewResource {
                 key: &change.key,
                 spec,
                 digest: change.desired.unwrap_or_else(|| spec.digest()),
                 owner_id: *owner_id,
+                declared_in: file.filter(|_| !proposal.is_direct()),
                 by,
             }),
             None => removed.push(&change.key),

@@ -241,7 +241,13 @@ fn planned_change(
         after: wanted.map(|(_, spec)| Arc::clone(spec)),
         desired: step.desired,
     };
-    PlannedChange { position, change, waits_for: step.waits_for, previous_file: step.previous_file }
+    let declared_in = live.and_then(|live| live.declared_in.clone());
+    PlannedChange {
+        position,
+        change,
+        waits_for: step.waits_for,
+        previous_file: declared_in.or(step.previous_file),
+    }
 }
 
 /// What keeps changes of a repository from being opened.

@@ -96,6 +96,10 @@ impl Scene {
         let standing = self.world.standing(&change.key);
         let live = standing.map(|standing| standing.digest);
         let owner = standing.and_then(|standing| standing.owner_id.as_deref());
+        // A direct change was to pass the rules about whoever owned the resource then.
+        if live == change.base && proposal.is_direct() && owner != proposal.owner_id.as_deref() {
+            return Some((Status::Withdrawn, "the resource belongs to someone else since this was proposed"));
+        }
         // What another repository owns by now is not lost: it is in conflict, and waits.
         if live == change.base {
             return None;

@@ -104,10 +104,11 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// Why a change was allowed; nothing if nobody allowed it.
+    /// Why a change was allowed of a resource that this repository owned; nothing if nobody allowed it.
     pub(super) fn why_allowed(
         &self,
         change: &Seen,
+        owner: Option<&str>,
         now: &BTreeMap<String, Settings>,
         direct: Option<&Direct>,
     ) -> Option<&'static str> {
@@ -120,8 +121,12 @@ impl Oracle {
         if self.yes.iter().any(|yes| yes.change == *change && self.has_enough(yes, now)) {
             return Some("approvers approved it");
         }
-        let by_repository =
-            self.trusted.iter().any(|(id, trusted)| self.lets_through(change, id, trusted, now));
+        // What a repository owns, no rule about another one lets through.
+        let by_repository = self
+            .trusted
+            .iter()
+            .filter(|(id, _)| owner.is_none_or(|owner| owner == id.as_str()))
+            .any(|(id, trusted)| self.lets_through(change, id, trusted, now));
         by_repository.then_some("a rule or auto_apply approved what a trusted repository declares")
     }
 

@@ -24,6 +24,9 @@ const STEPS: usize = 14;
 /// Who writes commits: people who may approve, and someone whom nobody knows here.
 const AUTHORS: [&str; 3] = ["ann@example.com", "ben@example.com", "zoe@example.com"];
 
+/// After this, a repository that owned something may be gone.
+const APPROVERS_REQUEST: &str = "an approver's request";
+
 type Accepted = BTreeMap<ResourceKey, (Digest, Option<String>)>;
 
 /// What happened, over all sequences.
@@ -188,7 +191,7 @@ impl<'i> Sequence<'i> {
 
     /// An approver does something: what follows from it is allowed.
     async fn approver_acts(&mut self) {
-        match self.chance.below(12) {
+        match self.chance.below(13) {
             0..=2 => self.approve().await,
             3 => self.approve_set().await,
             4 => self.replace_policy().await,
@@ -211,20 +214,19 @@ impl<'i> Sequence<'i> {
                 }
             }
             8 | 9 => self.change_directly().await,
-            10 => {
+            other => {
+                let operation = match other {
+                    10 => Operation::ProposalEdit,
+                    11 => Operation::ProposalReject,
+                    _ => Operation::RepositoryRemove,
+                };
                 let known = self.known().await;
-                let endpoint = Operation::ProposalEdit.endpoint();
-                let Some(asked) = requests::request(endpoint, &mut self.chance, &known) else { return };
-                self.ask_as_approver(asked).await;
-            }
-            _ => {
-                let known = self.known().await;
-                let endpoint = Operation::ProposalReject.endpoint();
-                let Some(asked) = requests::request(endpoint, &mut self.chance, &known) else { return };
+                let asked = requests::request(operation.endpoint(), &mut self.chance, &known);
+                let Some(asked) = asked else { return };
                 self.ask_as_approver(asked).await;
             }
         }
-        self.check("an approver's request", None).await;
+        self.check(APPROVERS_REQUEST, None).await;
     }
 
     /// Asks as the admin, and trusts the repositories that they set up.
@@ -356,10 +358,19 @@ impl<'i> Sequence<'i> {
         for key in keys {
             let digest = |of: &Accepted| of.get(key).map(|(digest, _)| *digest);
             let change = Seen { key: key.clone(), before: digest(&self.accepted), after: digest(&accepted) };
+            let owner_in = |of: &Accepted| of.get(key).and_then(|(_, owner)| owner.clone());
+            let owner = owner_in(&self.accepted);
             if change.before == change.after {
+                let is_lost = owner.is_some() && owner != owner_in(&accepted);
+                assert!(
+                    !is_lost || after == APPROVERS_REQUEST,
+                    "seed {}: {key} lost its repository, and the rules about that, after {after}\n{}",
+                    self.seed,
+                    self.told.join("\n")
+                );
                 continue;
             }
-            match self.oracle.why_allowed(&change, &now, direct) {
+            match self.oracle.why_allowed(&change, owner.as_deref(), &now, direct) {
                 Some("a rule or auto_apply approved what a trusted repository declares") => {
                     self.tally.by_rule += 1;
                 }

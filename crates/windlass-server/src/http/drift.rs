@@ -156,8 +156,7 @@ pub(crate) async fn revert_one(
         return Err(HttpError::forbidden(message, "ask someone who may approve to revert it"));
     }
     writing.acceptance_remove(&repository.id, &key).await?;
-    let request =
-        SyncRequest { trigger: Trigger::Revert, by: Some(who.email.clone()), confirm_mass_destroy: false };
+    let request = SyncRequest::new(Trigger::Revert, Some(&who.email));
     let run_id = queue_run(&mut writing, &repository, &request, now).await?;
     let detail = json!({"repository": repository.name, "sync_run_id": run_id});
     writing.audit(tell::entry(&who.actor(), "drift.revert", ("drift", &key.to_string()), detail, now));

@@ -94,6 +94,7 @@ pub(crate) async fn filter_of(
         statuses: query.status.as_deref().map(read_statuses).transpose()?.unwrap_or_default(),
         run_id: query.run.clone(),
         repository_id,
+        owner_id: None,
         kind: query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?,
         change: query.change.as_deref().map(read_change).transpose()?,
         name: query.name.clone(),

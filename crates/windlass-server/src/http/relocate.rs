@@ -18,7 +18,7 @@ use windlass_core::time::Timestamp;
 use windlass_store::{Account, AccountWriting, Reading, Repository, Trigger, new_id};
 
 use super::error::HttpError;
-use super::repositories::{find, record, withdraw_all};
+use super::repositories::{find, record, withdraw_all, withdraw_direct};
 use super::repository_fields::info;
 use super::request::{Answer, Body, ok};
 use crate::auth::Identity;
@@ -76,18 +76,8 @@ async fn check(server: &Server, who: &Identity, id: &str, account: &str) -> Resu
         let help = "move that repository back instead, or remove this one";
         return Err(HttpError::conflict("left-behind", message, help));
     }
-    let there = permissions_in(&mut reading, who, &target).await?;
-    demand(&who.permissions, Permission::GitopsWrite, &who.account_name)?;
-    demand(&there, Permission::GitopsWrite, &target.name)?;
+    check_permissions(&mut reading, who, &repository, &target).await?;
     let home = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
-    // What lets changes of a repository through decides who may bring it and who may take it away.
-    let settings = trusted_settings(&repository);
-    if why_an_approver(&stored_policy(&target), RepositoryChange::Register(&settings)).is_some() {
-        demand(&there, Permission::GitopsApprove, &target.name)?;
-    }
-    if why_an_approver(&stored_policy(&home), RepositoryChange::Remove(&settings)).is_some() {
-        demand(&who.permissions, Permission::GitopsApprove, &home.name)?;
-    }
     let context = world::reading_context(&mut reading, &target).await?;
     drop(reading);
     let read = preview::read_branch(server, &home, &repository, context).await?;
@@ -100,6 +90,36 @@ async fn check(server: &Server, who: &Identity, id: &str, account: &str) -> Resu
     }
     check_file(&read.material.problems, &target)?;
     Ok(Move { repository, target, commit: read.commit })
+}
+
+/// Who may move the repository: someone who may change repositories in both accounts, and approve where the policy's
+/// rules let changes of it through or would be about something else afterwards.
+async fn check_permissions(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+    target: &Account,
+) -> Result<(), HttpError> {
+    let there = permissions_in(reading, who, target).await?;
+    demand(&who.permissions, Permission::GitopsWrite, &who.account_name)?;
+    demand(&there, Permission::GitopsWrite, &target.name)?;
+    let home = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let settings = &trusted_settings(repository);
+    let owned = reading.resources_owned(&home.id, &repository.id).await?;
+    if why_an_approver(&stored_policy(&home), RepositoryChange::Remove { settings, owned }).is_some() {
+        demand(&who.permissions, Permission::GitopsApprove, &home.name)?;
+    }
+    let policy = stored_policy(target);
+    let left = reading.repository_left_by(&target.id, &repository.id).await?;
+    // What it left behind there is its own again, and passes the rules about it instead.
+    let takes_back = left.as_ref().and_then(|left| {
+        let before = &trusted_settings(left);
+        why_an_approver(&policy, RepositoryChange::Change { before, after: settings })
+    });
+    if why_an_approver(&policy, RepositoryChange::Register(settings)).or(takes_back).is_some() {
+        demand(&there, Permission::GitopsApprove, &target.name)?;
+    }
+    Ok(())
 }
 
 /// What the caller may do in the other account.
@@ -149,12 +169,17 @@ async fn carry_out(
     if repository.version != moving.repository.version {
         return Err(HttpError::precondition());
     }
+    // Asked again in the transaction: what the repository owns, and either policy, may have changed meanwhile.
+    let now_there = writing.account(&target.id).await?.ok_or_else(HttpError::not_found)?;
+    check_permissions(writing, who, &repository, &now_there).await?;
     let taken = writing.repository(&target.id, &repository.name).await?;
     if taken.is_some() {
         let message = format!("there is a repository named {} in {}", repository.name, target.name);
         return Err(HttpError::conflict("taken", message, "rename one of them first"));
     }
-    withdraw_all(writing, who, &repository, "the repository moved to another account").await?;
+    let reason = "the repository moved to another account";
+    withdraw_all(writing, who, &repository, reason).await?;
+    withdraw_direct(writing, who, &repository, reason).await?;
     let left = leave_behind(writing, who, &repository, now).await?;
     writing.repository_move(&repository, &target.id, now).await?;
     let left = left.map(|left| left.name);
@@ -168,13 +193,9 @@ async fn carry_out(
     record(writing, who, "repository.move", &repository, detail, now);
     let arrived = Repository { account_id: target.id.clone(), ..repository };
     if arrived.enabled {
-        queue_run(writing, &arrived, &request(who, Trigger::Request), now).await?;
+        queue_run(writing, &arrived, &SyncRequest::new(Trigger::Request, Some(&who.email)), now).await?;
     }
     Ok(())
-}
-
-fn request(who: &Identity, trigger: Trigger) -> SyncRequest {
-    SyncRequest { trigger, by: Some(who.email.clone()), confirm_mass_destroy: false }
 }
 
 /// Leaves what the repository owned to one that declares none of it, and proposes to destroy it. Nothing if it owned
@@ -201,7 +222,7 @@ async fn leave_behind(
     };
     writing.repository_add(&left).await?;
     writing.resources_hand_over(&who.account_id, &repository.id, &left.id).await?;
-    queue_run(writing, &left, &request(who, Trigger::Revert), now).await?;
+    queue_run(writing, &left, &SyncRequest::new(Trigger::Revert, Some(&who.email)), now).await?;
     Ok(Some(left))
 }
 
@@ -230,7 +251,9 @@ async fn take_back(
 ) -> Result<Option<String>, HttpError> {
     let account_id = writing.account_id().to_owned();
     let Some(left) = writing.repository_left_by(&account_id, &repository.id).await? else { return Ok(None) };
-    withdraw_all(writing, who, &left, "the repository returned to this account").await?;
+    let reason = "the repository returned to this account";
+    withdraw_all(writing, who, &left, reason).await?;
+    withdraw_direct(writing, who, &left, reason).await?;
     writing.resources_hand_over(&account_id, &left.id, &repository.id).await?;
     record(writing, who, "repository.remove", &left, json!({"because": "it returned"}), now);
     writing.repository_remove(&left.id).await?;

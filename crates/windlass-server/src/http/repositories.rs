@@ -8,6 +8,7 @@ use windlass_api::types::{
     RepositoryList, RepositoryTest,
 };
 use windlass_core::gate::RepositoryChange;
+use windlass_core::proposal::Status;
 use windlass_source::{Check, CheckResult, test_remote};
 use windlass_store::{
     AccountWriting, ForgeSettings, ProposalFilter, Reading, Repository, RunError, Severity, Trigger,
@@ -99,11 +100,7 @@ pub(crate) async fn register(
     writing.repository_add(&repository).await?;
     credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
     if repository.enabled {
-        let request = SyncRequest {
-            trigger: Trigger::Request,
-            by: Some(who.email.clone()),
-            confirm_mass_destroy: false,
-        };
+        let request = SyncRequest::new(Trigger::Request, Some(&who.email));
         queue_run(&mut writing, &repository, &request, now).await?;
         writing.repository_schedule(&repository.id, now.after(repository.interval)).await?;
     }
@@ -258,8 +255,11 @@ pub(crate) async fn unregister(server: &Server, who: &Identity, id: &str) -> Res
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
     let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
-    gatekeeper.check_repository_change(who, RepositoryChange::Remove(&trusted_settings(&repository)))?;
+    let owned = writing.resources_owned(&who.account_id, &repository.id).await?;
+    let settings = trusted_settings(&repository);
+    gatekeeper.check_repository_change(who, RepositoryChange::Remove { settings: &settings, owned })?;
     withdraw_all(&mut writing, who, &repository, "the repository was removed").await?;
+    withdraw_direct(&mut writing, who, &repository, "the repository that owned it was removed").await?;
     record(&mut writing, who, "repository.remove", &repository, json!({}), now);
     writing.repository_remove(&repository.id).await?;
     server.commit(writing).await?;
@@ -276,21 +276,38 @@ pub(super) async fn withdraw_all(
     repository: &Repository,
     reason: &str,
 ) -> Result<(), HttpError> {
-    use windlass_core::proposal::Status;
-    let now = now();
-    let filter = ProposalFilter {
-        statuses: vec![Status::PendingApproval, Status::Approved],
-        repository_id: Some(repository.id.clone()),
-        ..ProposalFilter::default()
-    };
+    let filter = ProposalFilter { repository_id: Some(repository.id.clone()), ..ProposalFilter::default() };
+    withdraw_open(writing, who, filter, reason).await?;
+    let_all_fall(writing, repository, reason, &who.actor(), now()).await?;
+    Ok(())
+}
+
+/// Ends every direct change that waits of what a repository owns which leaves the transaction's account: the rules that
+/// it was to pass are about nothing then.
+pub(super) async fn withdraw_direct(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    repository: &Repository,
+    reason: &str,
+) -> Result<(), HttpError> {
+    let filter = ProposalFilter { owner_id: Some(repository.id.clone()), ..ProposalFilter::default() };
+    withdraw_open(writing, who, filter, reason).await
+}
+
+async fn withdraw_open(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    filter: ProposalFilter,
+    reason: &str,
+) -> Result<(), HttpError> {
+    let filter = ProposalFilter { statuses: vec![Status::PendingApproval, Status::Approved], ..filter };
     let account_id = writing.account_id().to_owned();
     let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
     let endings: Vec<Ending<'_>> = open
         .iter()
         .map(|proposal| Ending { by: &who.email, ..Ending::new(proposal, Status::Withdrawn, Some(reason)) })
         .collect();
-    end_all(writing, &endings, None, now).await?;
-    let_all_fall(writing, repository, reason, &who.actor(), now).await?;
+    end_all(writing, &endings, None, now()).await?;
     Ok(())
 }
 

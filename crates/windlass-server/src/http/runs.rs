@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use windlass_api::permission::Permission;
 use windlass_api::types::{
     ActionInfo, PageMeta, RunEnvelope, RunErrorInfo, RunInfo, RunList, RunProposal, SyncBody,
 };
@@ -13,7 +14,7 @@ use windlass_core::diff::hide_secrets;
 use windlass_core::proposal::{RunStatus, Status};
 use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
-use windlass_store::{Proposal, Reading, Run, Stage, StoreError, Trigger};
+use windlass_store::{Proposal, Reading, Repository, Run, Stage, StoreError, Trigger};
 
 use super::audit::PageQueryText;
 use super::error::HttpError;
@@ -23,9 +24,10 @@ use super::repositories::find;
 use super::request::{Answer, Body, Query, accepted, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::gatekeeper::may_approve;
 use crate::payload::with_name;
 use crate::server::Server;
-use crate::sync::{SyncRequest, queue_run};
+use crate::sync::{MassDestroy, SyncRequest, queue_run};
 use crate::tell;
 
 /// The longest wait for a run.
@@ -65,13 +67,14 @@ pub(crate) async fn request_sync(
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
-    let request = SyncRequest {
-        trigger: Trigger::Request,
-        by: Some(who.email.clone()),
-        confirm_mass_destroy: body.confirm_mass_destroy,
-    };
+    let mass_destroy = read_confirmation(&mut writing, who, &repository, body).await?;
+    let mut detail = json!({"confirm_mass_destroy": body.confirm_mass_destroy});
+    if let MassDestroy::Confirmed { commit } = &mass_destroy {
+        detail["commit_sha"] = json!(commit);
+    }
+    let request = SyncRequest { mass_destroy, ..SyncRequest::new(Trigger::Request, Some(&who.email)) };
     let run_id = queue_run(&mut writing, &repository, &request, now).await?;
-    let detail = json!({"sync_run_id": run_id, "confirm_mass_destroy": body.confirm_mass_destroy});
+    detail["sync_run_id"] = json!(run_id);
     writing.audit(tell::entry(
         &who.actor(),
         "repository.sync",
@@ -82,6 +85,50 @@ pub(crate) async fn request_sync(
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     Ok(run_id)
+}
+
+/// What a request says of a mass destroy. Saying that it is meant is a decision, and one about a commit: the one that is
+/// given, or the one of the newest run that was stopped.
+async fn read_confirmation(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+    body: &SyncBody,
+) -> Result<MassDestroy, HttpError> {
+    let given = body.commit.as_deref().map(str::trim).filter(|commit| !commit.is_empty());
+    if !body.confirm_mass_destroy {
+        let message = "`commit` says for which commit a mass destroy is confirmed, and none is";
+        let help = "leave `commit` out, or set `confirm_mass_destroy`";
+        return match given {
+            Some(_) => Err(HttpError::unprocessable("conflicting-keys", message, help)),
+            None => Ok(MassDestroy::Unconfirmed),
+        };
+    }
+    if !may_approve(who) {
+        let needed = Permission::GitopsApprove;
+        return Err(HttpError::forbidden(
+            format!("confirming a mass destroy is a decision: this needs the permission {needed}"),
+            "ask someone who may approve to confirm it, or sync without confirming",
+        ));
+    }
+    let commit = match given {
+        Some(commit) => Some(read_commit(commit)?),
+        None => reading.run_stopped(&who.account_id, &repository.id).await?.and_then(|run| run.commit_sha),
+    };
+    Ok(MassDestroy::Confirmed { commit })
+}
+
+/// A whole id of a commit, as runs show it.
+fn read_commit(text: &str) -> Result<String, HttpError> {
+    let is_whole = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match is_whole {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err(HttpError::unprocessable(
+            "bad-value",
+            "commit: it is not the whole id of a commit",
+            "give the `commit_sha` of the run that was stopped",
+        )),
+    }
 }
 
 /// The run, as soon as it has compared or the wait is over.

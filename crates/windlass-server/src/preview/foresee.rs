@@ -46,6 +46,7 @@ pub(super) async fn all(
     let gatekeeper = Gatekeeper::of(account);
     let keys: Vec<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
     let places = material.declared_at(&keys);
+    let previous_files = reading.resource_files(&account.id, &keys).await?;
     let foreseen = candidates.iter().zip(&places).map(|(candidate, place)| {
         let (change, conflicts) = (candidate.change, world.conflicts(*candidate));
         let blocked_by = blockers(change, &world, &conflicts);
@@ -53,8 +54,11 @@ pub(super) async fn all(
         if conflicts.is_empty() {
             world.make(change, Some(&repository.id));
         }
-        let path = place.as_ref().map(|(file, _)| file.as_str());
-        let foreseeable = Foreseeable { change, repository, path, contributors: around.contributors };
+        let declared_at = place.as_ref().map(|(file, _)| file.as_str());
+        let previous = previous_files.get(change.key.kind, &change.key.name).map(String::as_str);
+        let paths: Vec<&str> = declared_at.into_iter().chain(previous).collect();
+        let foreseeable =
+            Foreseeable { change, repository, paths: &paths, contributors: around.contributors };
         let judgement = gatekeeper.foresee(&foreseeable, around.now);
         Foreseen::of(judgement, blocked_by)
     });

@@ -23,13 +23,16 @@ pub(super) async fn confirmation(
     run: &Run,
     repository: &Repository,
 ) -> Result<Confirmation, StoreError> {
-    if run.confirm_mass_destroy {
+    if run.is_confirmed() {
         return Ok(Confirmation::MassDestroy);
     }
     let newest = reading.plan_newest(&repository.id).await?;
     let confirmed = newest.filter(|plan| plan.confirmed_commit.is_some());
     match confirmed.filter(|plan| plan.confirmed_commit == run.commit_sha) {
-        None => Ok(Confirmation::Missing),
+        None => Ok(match &run.confirmed_commit {
+            Some(commit) if run.confirm_mass_destroy => Confirmation::OtherCommit(commit.clone()),
+            _ => Confirmation::Missing,
+        }),
         Some(plan) => Ok(Confirmation::Earlier(destroyed(&reading.plan_steps(&plan.id).await?))),
     }
 }
@@ -38,8 +41,8 @@ fn destroyed(steps: &[StoredStep]) -> BTreeSet<ResourceKey> {
     steps.iter().filter(|step| step.action() == Action::Destroy).map(StoredStep::key).collect()
 }
 
-/// The files that declared what a plan changes before. What the last good run planned and is not made yet was declared
-/// where it says, however often it moved since.
+/// The files that declared what a plan changes before: where each was declared when its last change was applied, however
+/// often it moved since without a change. Of what was never applied, the last good run and its plan say it.
 pub(super) async fn previous_files(
     reading: &mut Reading,
     repository: &Repository,
@@ -50,6 +53,28 @@ pub(super) async fn previous_files(
     }
     let wanted = reading.wanted(&repository.id).await?;
     let mut files: ResourceMap<String> = wanted.into_iter().map(|wanted| (wanted.key, wanted.file)).collect();
+    for (key, file) in unmade_files(reading, repository, plan).await? {
+        files.insert(key, file);
+    }
+    let accepted: Vec<ResourceKey> = plan
+        .steps
+        .iter()
+        .filter(|step| step.change.base.is_some())
+        .map(|step| step.change.key.clone())
+        .collect();
+    for (kind, name, file) in reading.resource_files(&repository.account_id, &accepted).await?.iter() {
+        files.insert(ResourceKey::new(kind, name), file.clone());
+    }
+    Ok(files)
+}
+
+/// The files that declared, before, what the last good run planned and is not made yet.
+async fn unmade_files(
+    reading: &mut Reading,
+    repository: &Repository,
+    plan: &Plan,
+) -> Result<Vec<(ResourceKey, String)>, StoreError> {
+    let mut files = Vec::new();
     let Some(good) = &repository.good_run_id else { return Ok(files) };
     let Some(last) = reading.plan_of_run(&repository.account_id, good).await? else { return Ok(files) };
     let planned: ResourceMap<StoredStep> =
@@ -58,7 +83,7 @@ pub(super) async fn previous_files(
         let key = &step.change.key;
         let unmade = planned.get(key.kind, &key.name).filter(|planned| planned.base == step.change.base);
         if let Some(file) = unmade.and_then(|planned| planned.previous_file.clone()) {
-            files.insert(key.clone(), file);
+            files.push((key.clone(), file));
         }
     }
     Ok(files)
@@ -80,7 +105,7 @@ pub(super) async fn keep_plan(
     let newest = writing.plan_newest(&repository.id).await?;
     let digest = plan.digest();
     if let Some(newest) = newest.as_ref().filter(|newest| newest.digest == digest) {
-        if let (true, Some(commit)) = (run.confirm_mass_destroy, &run.commit_sha) {
+        if let (true, Some(commit)) = (run.is_confirmed(), &run.commit_sha) {
             writing.plan_confirm(&newest.id, commit).await?;
         }
         return Ok(Some(newest.id.clone()));
@@ -127,7 +152,7 @@ impl Review<'_> {
     /// The commit for which the new plan's destroys are confirmed: by this run, or all of them by an earlier one.
     fn confirmed_commit(&self, newest: Option<&PlanRecord>, stored: &StoredPlan) -> Option<String> {
         let earlier = newest.and_then(|newest| newest.confirmed_commit.as_ref());
-        let is_confirmed = self.run.confirm_mass_destroy
+        let is_confirmed = self.run.is_confirmed()
             || (earlier.is_some()
                 && earlier == self.run.commit_sha.as_ref()
                 && destroyed(&stored.steps).is_subset(&destroyed(self.before)));

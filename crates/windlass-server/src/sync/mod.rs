@@ -28,7 +28,7 @@ pub(crate) use fetch::{FetchPlan, required_keys, run_error};
 pub(crate) use material::{Material, read_fleet_at};
 #[cfg(test)]
 pub(crate) use pretend::{PretendCommit, pretend_run};
-pub(crate) use queue::{SyncRequest, queue_run};
+pub(crate) use queue::{MassDestroy, SyncRequest, queue_run};
 
 use crate::clock::now;
 use crate::loops::{Job, Pace, Pause, Workers};

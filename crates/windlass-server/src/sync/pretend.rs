@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_core::gate::Contributor;
 use windlass_source::Files;
-use windlass_store::{Repository, Run, StoreError, Trigger};
+use windlass_store::{Repository, Run, StoreError};
 
 use super::fetch::run_error;
 use super::material::{Known, Material};
@@ -59,7 +59,7 @@ async fn gather(
     repository: &Repository,
     commit: Option<PretendCommit>,
 ) -> Result<Gathered, StoreError> {
-    if run.trigger == Trigger::Revert {
+    if !run.trigger.fetches() {
         return stored(server, run, repository).await;
     }
     let fail = |code: &str| Ok(Gathered::Failed(run_error(code, code, ""), Vec::new()));

@@ -13,7 +13,7 @@ use windlass_core::manifest::Context;
 use windlass_core::proposal::RunStatus;
 use windlass_core::quarantine::{Standing, standing};
 use windlass_source::{Movement, SignedBy};
-use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError, Trigger};
+use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError};
 
 use super::bring::{BringError, Brought, bring, read_material};
 use super::fetch::{FetchPlan, run_error};
@@ -171,7 +171,7 @@ async fn gather(
     repository: &Repository,
     lease: &Lease,
 ) -> Result<Gathered, StoreError> {
-    if run.trigger == Trigger::Revert || repository.left_by.is_some() {
+    if !run.trigger.fetches() || repository.left_by.is_some() {
         return stored(server, run, repository).await;
     }
     let mut stopping = server.watch_stopping();

@@ -97,7 +97,7 @@ pub(super) async fn failed(
     if writing.run_finish(run).await? {
         let event = tell::run_event("gitops.sync_failed", Severity::High, run, message, payload, now);
         writing.event(event);
-        if let Some(repository) = repository {
+        if let Some(repository) = repository.filter(|repository| tells_what_git_wants(run, repository)) {
             let told = run.error.as_ref().map(|error| error.message.as_str());
             writing.repository_ran(&repository.id, &run.id, run.status.slug(), told, now).await?;
         }
@@ -194,11 +194,15 @@ pub(super) async fn compared(
     let offered = offered_by(plan, &reconciled, &previous_files);
     let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = run.plan_id.as_deref();
+    let offering = match tells_what_git_wants(run, repository) {
+        // The run that is just being made could read it.
+        true => Repository { last_error: None, ..repository.clone() },
+        false => repository.clone(),
+    };
     let offer = Offer {
         mirror: server.mirror_directory(&repository.id),
         account: &account,
-        // The run that is just being made could read it.
-        repository: &Repository { last_error: None, ..repository.clone() },
+        repository: &offering,
         run,
         set_approvals: &SetApprovals::load(&mut writing, &repository.id, plan_id, changes).await?,
         expires_at: now.after(server.config().rhythm.proposal_lifetime),
@@ -222,6 +226,13 @@ pub(super) async fn compared(
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
     Ok(())
+}
+
+/// Whether a run tells what git wants by now. One that compared only what was stored does not: what a failed sync holds, it
+/// must not release, and who pushed since git was last read is still to be told.
+fn tells_what_git_wants(run: &Run, repository: &Repository) -> bool {
+    // What a repository that moved left behind wants nothing, and nobody has to be asked for that.
+    run.trigger.fetches() || repository.left_by.is_some()
 }
 
 /// Whether two versions of a repository's settings read the same.
@@ -375,9 +386,13 @@ async fn conclude(
     if !writing.run_finish(run).await? {
         return Ok(());
     }
-    writing.repository_ran(&repository.id, &run.id, run.status.slug(), None, now).await?;
-    let commit = run.commit_sha.clone().unwrap_or_default();
-    writing.repository_good(&repository.id, &run.id, &commit, now).await?;
+    if tells_what_git_wants(run, repository) {
+        writing.repository_ran(&repository.id, &run.id, run.status.slug(), None, now).await?;
+        let commit = run.commit_sha.clone().unwrap_or_default();
+        writing.repository_good(&repository.id, &run.id, &commit, now).await?;
+    } else {
+        writing.repository_compared(&repository.id, &run.id).await?;
+    }
     let message = match run.diff_count {
         0 => format!("{} and Windlass agree", repository.name),
         count => format!("{} differs in {count}; {} proposed now", repository.name, reconciled.open.len()),

@@ -28,7 +28,8 @@ pub(super) async fn sync(
     Path(id): Path<String>,
     form: Form,
 ) -> Answer {
-    let body = SyncBody { confirm_mass_destroy: form.is_ticked("confirm_mass_destroy") };
+    let commit = Some(form.text("commit").to_owned()).filter(|commit| !commit.is_empty());
+    let body = SyncBody { confirm_mass_destroy: form.is_ticked("confirm_mass_destroy"), commit };
     let run = runs::request_sync(&server, &who, &id, &body).await?;
     let notice = Notice::new(Tone::Good, "Syncing: this page follows it");
     let run = format!("/app/runs/{run}");

@@ -186,7 +186,7 @@ async fn act(
     let outcome = match wish {
         Wish::Look => {
             // A run that is fetching does not count as one that waits: another one follows it.
-            let request = SyncRequest { trigger: Trigger::Webhook, by: None, confirm_mass_destroy: false };
+            let request = SyncRequest::new(Trigger::Webhook, None);
             let run_id = queue_run(&mut writing, &repository, &request, now).await?;
             note_pusher(&mut writing, &repository, delivery, now).await?;
             writing.event(received_event(&repository, delivery, run_id, now));

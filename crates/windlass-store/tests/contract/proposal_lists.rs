@@ -1,6 +1,6 @@
 //! Finding proposals.
 
-use windlass_core::diff::Action;
+use windlass_core::diff::{Action, Cause};
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
 use windlass_store::{Moved, Placed, PlanPlace, Proposal, ProposalFilter, Repository, Run};
@@ -101,6 +101,7 @@ fn a_list_in_order_is_by_run_and_position_and_its_pages_are_the_whole() {
         let placed = |id, position, waits_for: &str| Placed {
             id,
             position,
+            cause: Cause::Edited,
             waits_for: vec![waits_for.to_owned()],
             blocked_by: Vec::new(),
         };
@@ -158,7 +159,8 @@ fn what_is_open_approved_and_counted_is_what_its_state_says() {
         let quiet = world.account("quiet").await;
         let mut writing = world.store.write().await.unwrap();
         let id = scene.proposals[1].id.as_str();
-        let placed = Placed { id, position: 9, waits_for: Vec::new(), blocked_by: Vec::new() };
+        let placed =
+            Placed { id, position: 9, cause: Cause::Edited, waits_for: Vec::new(), blocked_by: Vec::new() };
         writing.proposals_place(&[placed]).await.unwrap();
         let offered = writing.proposals_offered(&scene.fleet.id).await.unwrap();
         let offered: Vec<_> = offered.iter().map(|it| (it.key.name.as_str(), it.status)).collect();

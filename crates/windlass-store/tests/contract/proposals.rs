@@ -141,15 +141,21 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
         let id = world.proposals(&first, &["edge"]).await.remove(0).id;
         let mut writing = world.store.write().await.unwrap();
         let (waits, blocked) = (["node \"a\"".to_owned()], ["it's missing".to_owned()]);
-        let placed = Placed { id: &id, position: 4, waits_for: waits.to_vec(), blocked_by: blocked.to_vec() };
+        let placed = Placed {
+            id: &id,
+            position: 4,
+            cause: Cause::Adopted,
+            waits_for: waits.to_vec(),
+            blocked_by: blocked.to_vec(),
+        };
         writing.proposals_place(&[placed]).await.unwrap();
         for _ in 0..2 {
             writing.run_proposals_add(&[(&second.id, &id, 4)]).await.unwrap();
         }
         let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
         assert_eq!(
-            (found.position, found.waits_for, found.blocked_by),
-            (4, waits.to_vec(), blocked.to_vec())
+            (found.position, found.change.cause, found.waits_for, found.blocked_by),
+            (4, Cause::Adopted, waits.to_vec(), blocked.to_vec())
         );
         assert_eq!((found.version, found.run_id.as_str()), (1, first.id.as_str()));
         writing.proposals_block(&[(id.clone(), Vec::new())]).await.unwrap();

@@ -114,6 +114,11 @@ fn a_failed_run_does_not_move_what_is_known_of_the_last_good_one() {
         assert_eq!((found.last_run_id.as_deref(), found.last_status.as_str()), (Some("run-2"), "failed"));
         assert_eq!((found.last_error.as_deref(), found.version), (Some("no route"), 1));
         assert_eq!(found.host_keys.as_deref(), Some("ssh-ed25519 BBBB"));
+        // A run that asked git nothing says nothing of when git was read, nor of what held since.
+        writing.repository_compared(&fleet.id, "run-3").await.unwrap();
+        let found = writing.repository(&acme, "fleet").await.unwrap().unwrap();
+        assert_eq!((found.good_run_id.as_deref(), found.good_at), (Some("run-3"), Some(at(3))));
+        assert_eq!((found.last_run_id.as_deref(), found.last_status.as_str()), (Some("run-2"), "failed"));
         assert_eq!(writing.repositories_compared().await.unwrap(), [(acme, fleet.id)]);
     });
 }

@@ -242,6 +242,35 @@ fn who_refers_to_what_follows_every_change() {
     });
 }
 
+#[test]
+fn the_file_of_the_last_change_from_git_is_kept_by_direct_changes() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let (key, spec) = (node_key("a"), node("eu"));
+        let file = |declared_in| NewResource {
+            key: &key,
+            spec: &spec,
+            digest: spec.digest(),
+            owner_id: Some("r"),
+            declared_in,
+            by: "ada",
+        };
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        let keys = [key.clone(), node_key("nothing")];
+        for (declared_in, kept) in [
+            (None, None),
+            (Some("a.yaml"), Some("a.yaml")),
+            (None, Some("a.yaml")),
+            (Some("b.yaml"), Some("b.yaml")),
+        ] {
+            writing.resources_put(&[file(declared_in)], at(1)).await.unwrap();
+            let found = writing.resource_files(&acme, &keys).await.unwrap();
+            assert_eq!(found.get(key.kind, &key.name).map(String::as_str), kept);
+            assert_eq!(writing.resource(&acme, &key).await.unwrap().unwrap().declared_in.as_deref(), kept);
+        }
+    });
+}
+
 fn node_of(template: &str) -> Spec {
     Spec::read(Kind::Node, &json!({"template": template}).to_string()).spec.unwrap()
 }
@@ -255,7 +284,14 @@ fn many_are_made_found_and_ended_at_once() {
         let digest = spec.digest();
         let all: Vec<NewResource<'_>> = keys
             .iter()
-            .map(|key| NewResource { key, spec: &spec, digest, owner_id: Some("r"), by: "ada" })
+            .map(|key| NewResource {
+                key,
+                spec: &spec,
+                digest,
+                owner_id: Some("r"),
+                declared_in: None,
+                by: "ada",
+            })
             .collect();
         let mut writing = world.store.write_account(&acme).await.unwrap();
         writing.resources_put(&all, at(1)).await.unwrap();

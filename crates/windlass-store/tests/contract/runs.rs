@@ -17,11 +17,21 @@ fn asking_twice_before_the_first_has_begun_is_asking_once() {
         assert!(writing.run_add(&first).await.unwrap());
         assert!(!writing.run_add(&queued()).await.unwrap());
         assert!(writing.run_add(&Run::queued(&acme, &other.id, "other", at(1))).await.unwrap());
-        writing.run_ask(&first.id, "ada", true).await.unwrap();
-        writing.run_ask(&first.id, "bob", false).await.unwrap();
-        let found = writing.run_queued(&fleet.id).await.unwrap().unwrap();
+        writing.run_fetch(&first.id, Trigger::Webhook).await.unwrap();
+        assert_eq!(writing.run_queued(&fleet.id).await.unwrap().unwrap().trigger, Trigger::Webhook);
+        writing.run_ask(&first.id, "ada").await.unwrap();
+        writing.run_confirm(&first.id, Some("c0ffee")).await.unwrap();
+        writing.run_ask(&first.id, "bob").await.unwrap();
+        let mut found = writing.run_queued(&fleet.id).await.unwrap().unwrap();
         assert_eq!((found.trigger, found.requested_by.as_deref()), (Trigger::Request, Some("bob")));
-        assert!(found.confirm_mass_destroy, "a confirmation is kept");
+        assert!(found.confirm_mass_destroy && !found.is_confirmed(), "kept, for the commit it was given for");
+        for (commit, is_confirmed) in [("c0ffee", true), ("decade", false)] {
+            found.commit_sha = Some(commit.to_owned());
+            assert_eq!(found.is_confirmed(), is_confirmed, "{commit}");
+        }
+        writing.run_confirm(&first.id, None).await.unwrap();
+        let any = writing.run_queued(&fleet.id).await.unwrap().unwrap();
+        assert!(any.is_confirmed(), "for whatever it finds");
         assert!(writing.run_begin(&first.id, at(2)).await.unwrap());
         assert!(writing.run_queued(&fleet.id).await.unwrap().is_none());
         assert!(writing.run_add(&queued()).await.unwrap(), "the first has begun");

@@ -85,6 +85,11 @@ impl Repository {
         (error.code == MASS_DESTROY).then_some(error.message.as_str())
     }
 
+    /// The commit that the last run found: a confirmation counts for it alone.
+    pub(crate) fn stopped_commit(&self) -> &str {
+        self.last().and_then(|run| run.commit_sha.as_deref()).unwrap_or_default()
+    }
+
     /// Why the forge could not be told when it was last tried.
     pub(crate) fn forge_error(&self) -> Option<&str> {
         self.repository.forge.as_ref()?.last_error.as_deref()

@@ -237,8 +237,14 @@ impl Run {
         Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
     }
 
-    pub(crate) fn may_sync(&self) -> Allowed {
-        Allowed::unless(self.frame.why_not(Permission::GitopsSync))
+    /// Whether whoever looks may say that a mass destroy is meant.
+    pub(crate) fn may_confirm(&self) -> Allowed {
+        Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
+    }
+
+    /// The commit that it found.
+    pub(crate) fn commit(&self) -> &str {
+        self.run.commit_sha.as_deref().unwrap_or_default()
     }
 }
 

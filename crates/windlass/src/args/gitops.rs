@@ -13,9 +13,13 @@ pub(crate) struct SyncOptions {
     #[arg(long, short)]
     pub(crate) watch: bool,
 
-    /// Go on even if most of what the repository owns would be destroyed.
+    /// Go on even if most of what the repository owns would be destroyed. Takes someone who may approve.
     #[arg(long)]
     pub(crate) confirm_mass_destroy: bool,
+
+    /// The commit for which that is meant: any other is stopped again. Left out, that of the run that was stopped last.
+    #[arg(long, value_name = "SHA", requires = "confirm_mass_destroy")]
+    pub(crate) commit: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

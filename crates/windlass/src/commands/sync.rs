@@ -29,7 +29,8 @@ enum Until {
 }
 
 pub(super) fn run(options: &SyncOptions, remote: &Remote) -> Result<Exit, CommandError> {
-    let body = SyncBody { confirm_mass_destroy: options.confirm_mass_destroy };
+    let body =
+        SyncBody { confirm_mass_destroy: options.confirm_mass_destroy, commit: options.commit.clone() };
     let call = remote.call(Operation::RepositorySync, &[&options.repo]).body(&body);
     let until = if options.watch { Until::Closed } else { Until::Compared };
     finish(call, until, remote)

@@ -303,7 +303,9 @@ async fn rules_about_a_repository_and_its_files_hold_for_direct_changes_of_what_
     let body = json!({"labels": {"tier": "lab"}});
     installation.tell(&admin.token, "PATCH", &format!("{CLUSTERS}/one"), &body).await.expect(200);
     let report = installation.get(&admin, &format!("{REPOSITORIES}/{repository}/drift_report")).await;
-    assert_eq!((&report["drift"], &report["drifted"][0]["changed_by"]), (&json!(true), &json!(admin.email)));
+    // Without the rule, what waited with their approval may be applied before they ask again.
+    let changed_by = report["drifted"][0]["changed_by"].as_str().unwrap();
+    assert!(report["drift"] == json!(true) && changed_by.starts_with(&admin.email), "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,6 +21,7 @@ mod proxies;
 mod recovery;
 mod repetition;
 mod resources;
+mod restraints;
 mod secrecy;
 mod sign_in;
 mod signing;

@@ -118,7 +118,7 @@ fn a_move_does_not_get_round_the_mass_destroy_guard() {
     assert_eq!(acme.resources().unwrap().len(), 13);
 
     // It is never fetched: confirmed, it proposes the destroys, and nothing else.
-    let run = acme.sync_with(&left, &SyncBody { confirm_mass_destroy: true }).unwrap();
+    let run = acme.sync_with(&left, &SyncBody { confirm_mass_destroy: true, ..SyncBody::default() }).unwrap();
     assert_eq!((run.status.as_str(), run.proposals.len()), ("diff_ready", 13), "{:?}", run.error);
     assert!(run.proposals.iter().all(|proposal| proposal.status == "pending_approval"));
     let (status, _) = refused(relocate(acme, &left, "globex"));

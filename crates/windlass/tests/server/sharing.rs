@@ -97,7 +97,7 @@ fn an_emptied_fleet_is_stopped() {
     assert_eq!(api.repository(&id).unwrap().last_synced_revision, good);
     assert!(!api.drift_report(&id).drift);
 
-    let run = api.sync_with(&id, &SyncBody { confirm_mass_destroy: true }).unwrap();
+    let run = api.sync_with(&id, &SyncBody { confirm_mass_destroy: true, ..SyncBody::default() }).unwrap();
     assert_eq!((run.status.as_str(), run.proposals.len()), ("diff_ready", 13), "{:?}", run.error);
     assert!(run.proposals.iter().all(|proposal| proposal.status == "pending_approval"));
     assert_eq!(api.resources().unwrap().len(), 13, "nothing is destroyed without approval");

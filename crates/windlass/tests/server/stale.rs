@@ -127,7 +127,8 @@ fn a_mass_destroy_is_confirmed_once_for_all_batches_of_its_commit() {
     work.commit("fleet.yaml", &nodes("web", "web", 0..2));
     let stopped = api.sync(&repository).unwrap();
     assert_eq!(stopped.error.unwrap().code, "mass-destroy");
-    let confirmed = api.sync_with(&repository, &SyncBody { confirm_mass_destroy: true }).unwrap();
+    let confirmed =
+        api.sync_with(&repository, &SyncBody { confirm_mass_destroy: true, ..SyncBody::default() }).unwrap();
     assert_eq!((confirmed.error.as_ref(), confirmed.proposals.len()), (None, 5));
     api.decide(&confirmed, BatchDecision::Approve).unwrap();
     api.settled(&confirmed.id).unwrap();

@@ -227,7 +227,13 @@ async fn a_sync_that_would_destroy_most_is_confirmed_where_it_is_told() {
     let page = browser.page(&here).await;
     assert!(page.contains("The last sync was stopped"), "{page}");
     let sync = format!("{here}/sync");
-    let reply = browser.submit(&page, &sync, &[("confirm_mass_destroy", "yes")]).await;
+    let commit = format!("name=\"commit\" value=\"{}\"", run["commit_sha"].as_str().unwrap());
+    assert!(
+        page.contains(&commit) && run_page.contains(&commit),
+        "a confirmation is for what is shown: {page}"
+    );
+    let commit = run["commit_sha"].as_str().unwrap();
+    let reply = browser.submit(&page, &sync, &[("confirm_mass_destroy", "yes"), ("commit", commit)]).await;
     let run = reply.header("location").rsplit('/').next().unwrap().to_owned();
     let path = format!("/api/v1/system/gitops_sync_runs/{run}?wait=60");
     let run = installation.get(&admin, &path).await;

@@ -52,6 +52,7 @@ fn subject(change: Action, key: &ResourceKey) -> Subject<'_> {
         before: None,
         after: None,
         contributors: ann(),
+        is_contested: false,
         auto_apply: AutoApply::Off,
         digest: digest(),
     }
@@ -254,6 +255,28 @@ fn what_someone_typed_is_approved_by_people_alone() {
             }
         }
     }
+}
+
+#[test]
+fn what_another_repository_owns_is_approved_by_people_alone() {
+    let key = node("edge-01");
+    for action in ["auto_approve", "notify_and_proceed"] {
+        let permissive = policy(&format!(
+            "rules: [{{name: it, match: {{changes: [update, destroy]}}, action: {action}}}]"
+        ));
+        let own = Subject { auto_apply: AutoApply::On, ..subject(Action::Update, &key) };
+        assert!(at_noon(&permissive, &own, &[]).may_apply());
+        let contested = Subject { is_contested: true, ..own };
+        let judgement = at_noon(&permissive, &contested, &[]);
+        assert_eq!(needs(&judgement), Some((0, 1)));
+        let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
+        assert!(reasons[0].contains("another repository owns it"), "{reasons:?}");
+        assert_eq!(why_not(&permissive, &contested, &[], BOB), None);
+        assert!(at_noon(&permissive, &contested, &[approval(BOB)]).may_apply());
+    }
+    let frozen = policy("rules: [{name: frozen, action: block}]");
+    let contested = Subject { is_contested: true, ..subject(Action::Update, &key) };
+    assert!(matches!(at_noon(&frozen, &contested, &[approval(BOB)]).consent, Consent::Refused { .. }));
 }
 
 #[test]

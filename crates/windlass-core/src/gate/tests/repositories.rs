@@ -28,6 +28,10 @@ fn takes_approver(policy: &Policy, before: &RepositorySettings<'_>, after: &Repo
     why_an_approver(policy, RepositoryChange::Change { before, after }).is_some()
 }
 
+fn removing(policy: &Policy, settings: &RepositorySettings<'_>, owned: usize) -> Option<String> {
+    why_an_approver(policy, RepositoryChange::Remove { settings, owned })
+}
+
 /// Every way in which the settings of a repository that is trusted can change.
 fn changes<'a>(before: &RepositorySettings<'a>) -> Vec<RepositorySettings<'a>> {
     let renamed = RepositoryIdentity { name: "other", ..before.identity };
@@ -61,7 +65,7 @@ fn what_a_rule_trusts_of_a_repository_is_changed_by_approvers_alone() {
         assert!(takes_approver(&policy, &disabled, &trusted));
         assert!(!takes_approver(&policy, &trusted, &disabled));
         assert!(!takes_approver(&policy, &trusted, &trusted));
-        assert!(why_an_approver(&policy, RepositoryChange::Remove(&trusted)).is_some());
+        assert!(removing(&policy, &trusted, 0).is_some());
     }
 }
 
@@ -79,9 +83,31 @@ fn a_repository_that_nothing_lets_through_is_changed_by_writers() {
         for changed in changes(&plain) {
             assert!(!takes_approver(&policy, &plain, &changed), "{text}: {changed:?}");
         }
-        for change in [RepositoryChange::Register(&plain), RepositoryChange::Remove(&plain)] {
-            assert_eq!(why_an_approver(&policy, change), None, "{text}");
-        }
+        assert_eq!(why_an_approver(&policy, RepositoryChange::Register(&plain)), None, "{text}");
+    }
+}
+
+#[test]
+fn what_a_rule_restrains_or_owns_something_is_removed_by_approvers_alone() {
+    let plain = settings("1", "fleet");
+    for text in [
+        "rules: [{name: it, match: {repositories: [fleet]}, action: block}]",
+        "rules: [{name: it, match: {repositories: [fleet], kinds: [node]}, action: require_approval}]",
+        "rules: [{name: it, match: {repositories: ['fl*']}, action: require_approval, approvals: 2}]",
+    ] {
+        let why = removing(&bound(text), &plain, 0).unwrap_or_else(|| panic!("{text}"));
+        assert!(why.contains("the rule `it` is about fleet"), "{why}");
+    }
+    for text in [
+        "{}",
+        "rules: [{name: it, action: require_approval, approvals: 2}]",
+        "rules: [{name: it, match: {kinds: [node]}, action: block}]",
+        "rules: [{name: other, match: {repositories: ['x-*']}, action: block}]",
+    ] {
+        let policy = bound(text);
+        assert_eq!(removing(&policy, &plain, 0), None, "{text}");
+        assert!(removing(&policy, &plain, 1).unwrap().contains("fleet owns 1 resource"), "{text}");
+        assert!(removing(&policy, &plain, 2).unwrap().contains("fleet owns 2 resources"), "{text}");
     }
 }
 

@@ -51,6 +51,26 @@ async fn a_session_decides_nothing_whatever_the_person_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_session_confirms_no_mass_destroy() {
+    let installation = Installation::start().await;
+    first_proposal(&installation).await;
+    let admin = installation.admin().await;
+    let sync = "system_gitops_sync_repository";
+    let confirming = json!({"repository_id": "fleet", "confirm_mass_destroy": true});
+    let tools = Tools::connect(&installation, &admin.token, Over::Http).await;
+    let refused = tools.refused(sync, confirming.clone()).await;
+    assert_eq!(refused["code"], "approval-not-granted", "{refused}");
+    tools.call(sync, json!({"repository_id": "fleet"})).await;
+    tools.leave().await;
+    let proposing = Tools::granted(&installation, &admin, PROPOSES, Over::Http).await;
+    let refused = proposing.refused(sync, confirming.clone()).await;
+    assert!(refused["message"].as_str().unwrap().contains("system.gitops.approve"), "{refused}");
+    let permissions = [Permission::GitopsRead, Permission::GitopsSync, Permission::GitopsApprove];
+    let deciding = Tools::granted(&installation, &admin, &permissions, Over::Http).await;
+    deciding.call(sync, confirming).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_token_decides_only_if_it_was_given_that() {
     let installation = Installation::start().await;
     let proposal = first_proposal(&installation).await;

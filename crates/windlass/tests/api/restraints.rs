@@ -1,0 +1,313 @@
+//! A rule that restrains is not shaken off: not by removing its repository, not by moving what it is about to another
+//! file, not by a run that never looked at git, and not by confirming what nobody saw.
+
+use serde_json::{Value, json};
+use windlass_api::permission::Role;
+use windlass_testkit::servers::WorkTree;
+
+use crate::harness::{Installation, Person, fleet};
+
+const REPOSITORIES: &str = "/api/v1/system/gitops_repositories";
+const PROPOSALS: &str = "/api/v1/system/proposals";
+const POLICY: &str = "/api/v1/system/approval_policy";
+const CLUSTERS: &str = "/api/v1/system/clusters";
+
+const PROD: &str = "version: 1\naccount: acme\nclusters: [{name: one, labels: {tier: prod}}]\n";
+const LAB: &str = "version: 1\naccount: acme\nclusters: [{name: one, labels: {tier: lab}}]\n";
+const EMPTY: &str = "version: 1\naccount: acme\n";
+
+/// An installation with someone who may approve and someone who may all but that.
+struct Scene {
+    installation: Installation,
+    admin: Person,
+    operator: Person,
+}
+
+impl Scene {
+    async fn new() -> Scene {
+        let installation = Installation::start().await;
+        let admin = installation.admin().await;
+        let operator = installation.person(&installation.account, Role::Operator).await;
+        Scene { installation, admin, operator }
+    }
+
+    async fn set_policy(&self, rules: Value) {
+        let body = json!({"policy": {"rules": rules}});
+        self.installation.tell(&self.admin.token, "PUT", POLICY, &body).await.expect(200);
+    }
+
+    /// Registers a repository, and applies what it declares if anyone has to say so.
+    async fn accepted(&self, name: &str, work: &WorkTree) -> String {
+        let repository = self.installation.register(&self.admin, name, work).await;
+        let run = self.installation.sync(&self.admin, &repository).await;
+        if run["proposals"][0]["status"] == "pending_approval" {
+            self.installation.apply_all(&self.admin, &run).await;
+        }
+        repository
+    }
+
+    async fn sync(&self, repository: &str) -> Value {
+        self.installation.sync(&self.operator, repository).await
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        self.installation.get(&self.admin, path).await
+    }
+
+    async fn proposal(&self, id: &Value) -> Value {
+        self.get(&format!("{PROPOSALS}/{}", id.as_str().unwrap())).await["proposal"].clone()
+    }
+
+    /// What is accepted of the one cluster, after the apply loop looked at everything once more.
+    async fn cluster(&self) -> Value {
+        let made = self.installation.make_cluster(&self.admin, &format!("turn-{}", self.count().await)).await;
+        made.expect(201);
+        self.get(&format!("{CLUSTERS}/one")).await
+    }
+
+    async fn count(&self) -> usize {
+        self.get(CLUSTERS).await["clusters"].as_array().unwrap().len()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removing_a_repository_takes_an_approver_where_a_rule_names_it_or_it_owns_something() {
+    let scene = Scene::new().await;
+    let (prod, dev) = (fleet(PROD), fleet(EMPTY));
+    let prod = scene.accepted("prod", &prod).await;
+    let dev_id = scene.installation.register(&scene.admin, "dev", &dev).await;
+    scene
+        .set_policy(json!([
+            {"name": "strict", "match": {"repositories": ["prod"]}, "action": "require_approval", "approvals": 2,
+             "not_author": true},
+            {"name": "free", "match": {"repositories": ["dev"]}, "action": "auto_approve"},
+        ]))
+        .await;
+    dev.commit("fleet.yaml", LAB);
+    let run = scene.sync(&dev_id).await;
+    let contested = &run["proposals"][0];
+    assert_eq!(contested["status"], "pending_approval", "no rule of dev approves what prod owns: {run}");
+    let shown = scene.proposal(&contested["id"]).await;
+    assert!(shown["gate"]["reasons"].to_string().contains("another repository owns it"), "{shown}");
+    let refused =
+        scene.installation.ask(&scene.operator.token, "DELETE", &format!("{REPOSITORIES}/{prod}")).await;
+    assert_eq!(refused.status, 403, "{refused:?}");
+    assert!(refused.text.contains("the rule `strict`"), "{refused:?}");
+    scene.set_policy(json!([])).await;
+    let refused =
+        scene.installation.ask(&scene.operator.token, "DELETE", &format!("{REPOSITORIES}/{prod}")).await;
+    assert_eq!(refused.status, 403, "{refused:?}");
+    assert!(refused.text.contains("owns 1 resource"), "{refused:?}");
+    assert_eq!(scene.cluster().await["cluster"]["spec"]["labels"]["tier"], "prod");
+    // What owns nothing, and is in no rule, is the writers' own business.
+    let unused = scene.installation.register(&scene.operator, "unused", &fleet(EMPTY)).await;
+    let here = format!("{REPOSITORIES}/{unused}");
+    scene.installation.ask(&scene.operator.token, "DELETE", &here).await.expect(204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_contested_change_is_judged_anew_when_nobody_owns_the_resource_any_more() {
+    let scene = Scene::new().await;
+    let (prod, dev) = (fleet(PROD), fleet(LAB));
+    let prod = scene.accepted("prod", &prod).await;
+    let dev = scene.installation.register(&scene.admin, "dev", &dev).await;
+    let rule = json!({"name": "free", "match": {"repositories": ["dev"]}, "action": "auto_approve"});
+    scene.set_policy(json!([rule])).await;
+    let contested = scene.sync(&dev).await["proposals"][0].clone();
+    let gone = format!("{REPOSITORIES}/{prod}");
+    scene.installation.ask(&scene.admin.token, "DELETE", &gone).await.expect(204);
+    assert_eq!(scene.proposal(&contested["id"]).await["status"], "pending_approval");
+    scene.sync(&dev).await;
+    let path = format!("{PROPOSALS}/{}/apply?wait=60", contested["id"].as_str().unwrap());
+    let applied = scene.installation.ask(&scene.admin.token, "POST", &path).await.expect(200);
+    assert_eq!(applied["proposal"]["status"], "applied", "{applied}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_direct_change_that_waits_is_withdrawn_with_the_repository_that_owned_the_resource() {
+    let scene = Scene::new().await;
+    let prod = scene.accepted("prod", &fleet(PROD)).await;
+    let body = json!({"labels": {"tier": "lab"}});
+    let path = format!("{CLUSTERS}/one");
+    let waiting = scene.installation.tell(&scene.operator.token, "PATCH", &path, &body).await.expect(202);
+    let gone = format!("{REPOSITORIES}/{prod}");
+    scene.installation.ask(&scene.admin.token, "DELETE", &gone).await.expect(204);
+    let shown = scene.proposal(&waiting["proposal"]["id"]).await;
+    assert_eq!(shown["status"], "withdrawn", "{shown}");
+    assert!(shown["reason"].as_str().unwrap().contains("removed"), "{shown}");
+}
+
+/// A repository with two files, and a rule that restrains one of them and lets the other through.
+async fn two_files(scene: &Scene) -> (WorkTree, String) {
+    let work = fleet("version: 1\naccount: acme\ninclude: ['fleet.d/*.yaml']\n");
+    work.commit("fleet.d/lab.yaml", "clusters: []\n");
+    work.commit("fleet.d/prod.yaml", &declared("{name: one, labels: {tier: prod}}"));
+    let repository = scene.accepted("fleet", &work).await;
+    scene
+        .set_policy(json!([
+            {"name": "twice", "match": {"paths": ["fleet.d/prod.yaml"]}, "action": "require_approval", "approvals": 2},
+            {"name": "free", "match": {"paths": ["fleet.d/lab.yaml"], "changes": ["create", "update", "destroy"]},
+             "action": "auto_approve"},
+        ]))
+        .await;
+    (work, repository)
+}
+
+fn declared(clusters: &str) -> String {
+    format!("clusters: [{clusters}]\n")
+}
+
+/// Moves the cluster to the file that a rule lets through, in a commit of its own that changes nothing else.
+async fn move_only(scene: &Scene, (work, repository): &(WorkTree, String)) {
+    work.commit("fleet.d/prod.yaml", "clusters: []\n");
+    work.commit("fleet.d/lab.yaml", &declared("{name: one, labels: {tier: prod}}"));
+    let run = scene.sync(repository).await;
+    assert_eq!(run["diff_count"], 0, "a file is no part of a resource: {run}");
+}
+
+async fn assert_twice(scene: &Scene, repository: &str) {
+    let run = scene.sync(repository).await;
+    let shown = scene.proposal(&run["proposals"][0]["id"]).await;
+    let gate = (&shown["gate"]["rule"], &shown["gate"]["need"], &shown["status"]);
+    assert_eq!(gate, (&json!("twice"), &json!(2), &json!("pending_approval")), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_on_files_holds_for_the_change_after_a_move() {
+    let scene = Scene::new().await;
+    let moved = two_files(&scene).await;
+    move_only(&scene, &moved).await;
+    let body = json!({"labels": {"tier": "lab"}});
+    let direct =
+        scene.installation.tell(&scene.admin.token, "PATCH", &format!("{CLUSTERS}/one"), &body).await;
+    assert_eq!(direct.expect(202)["proposal"]["gate"]["rule"], "twice");
+    moved.0.commit("fleet.d/lab.yaml", &declared("{name: one, labels: {tier: lab}}"));
+    assert_twice(&scene, &moved.1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_on_files_holds_for_the_destroy_after_a_move() {
+    let scene = Scene::new().await;
+    let moved = two_files(&scene).await;
+    move_only(&scene, &moved).await;
+    moved.0.commit("fleet.d/lab.yaml", "clusters: []\n");
+    assert_twice(&scene, &moved.1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_on_files_holds_for_what_was_taken_out_and_came_back_elsewhere() {
+    let scene = Scene::new().await;
+    let moved = two_files(&scene).await;
+    moved.0.commit("fleet.d/prod.yaml", "clusters: []\n");
+    assert_twice(&scene, &moved.1).await;
+    moved.0.commit("fleet.d/lab.yaml", &declared("{name: one, labels: {tier: prod}}"));
+    assert_eq!(scene.sync(&moved.1).await["diff_count"], 0);
+    moved.0.commit("fleet.d/lab.yaml", &declared("{name: one, labels: {tier: lab}}"));
+    assert_twice(&scene, &moved.1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_an_approved_change_the_new_file_is_what_counts() {
+    let scene = Scene::new().await;
+    let moved = two_files(&scene).await;
+    move_only(&scene, &moved).await;
+    moved.0.commit("fleet.d/lab.yaml", &declared("{name: one, labels: {tier: lab}}"));
+    let run = scene.sync(&moved.1).await;
+    let path = format!("{PROPOSALS}/{}", run["proposals"][0]["id"].as_str().unwrap());
+    let second = scene.installation.admin().await;
+    for approver in [&scene.admin, &second] {
+        scene.installation.ask(&approver.token, "POST", &format!("{path}/approve")).await.expect(200);
+    }
+    let applied = scene.installation.ask(&second.token, "POST", &format!("{path}/apply?wait=60")).await;
+    assert_eq!(applied.expect(200)["proposal"]["status"], "applied");
+    moved.0.commit("fleet.d/lab.yaml", &declared("{name: one, labels: {tier: free}}"));
+    let run = scene.sync(&moved.1).await;
+    assert_ne!(run["proposals"][0]["status"], "pending_approval", "{run}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_does_not_fetch_lifts_no_hold_of_a_failed_sync() {
+    let scene = Scene::new().await;
+    let work = fleet("version: 1\naccount: acme\nclusters: [{name: one}, {name: two}]\n");
+    let repository = scene.accepted("fleet", &work).await;
+    work.commit("fleet.yaml", "version: 1\naccount: acme\nclusters: [{name: two}]\n");
+    let destroy = scene.sync(&repository).await["proposals"][0].clone();
+    assert_eq!(destroy["change"], "destroy");
+    work.commit("fleet.yaml", "version: 1\naccount: [\n");
+    let failed = scene.sync(&repository).await;
+    assert_eq!(failed["status"], "failed");
+    let path = format!("{PROPOSALS}/{}", destroy["id"].as_str().unwrap());
+    scene.installation.ask(&scene.admin.token, "POST", &format!("{path}/approve")).await.expect(200);
+    let by_hand = json!({"labels": {"made": "by-hand"}});
+    let path = format!("{CLUSTERS}/two");
+    scene.installation.tell(&scene.admin.token, "PATCH", &path, &by_hand).await.expect(200);
+    let target = json!({"kind": "cluster", "name": "two"});
+    let drift = format!("{REPOSITORIES}/{repository}/drift/revert");
+    let reverted = scene.installation.tell(&scene.operator.token, "POST", &drift, &target).await.expect(202);
+    let run = reverted["sync_run_id"].as_str().unwrap();
+    let run = scene.get(&format!("/api/v1/system/gitops_sync_runs/{run}?wait=60")).await["sync_run"].clone();
+    assert_eq!(run["error"], Value::Null, "{run}");
+    let repository = scene.get(&format!("{REPOSITORIES}/{repository}")).await["gitops_repository"].clone();
+    assert_eq!(repository["last_status"], "failed", "{repository}");
+    let opened = run["proposals"].as_array().unwrap().iter().find(|it| it["name"] == "two").unwrap();
+    for id in [&destroy["id"], &opened["id"]] {
+        let path = format!("{PROPOSALS}/{}", id.as_str().unwrap());
+        scene.installation.ask(&scene.admin.token, "POST", &format!("{path}/approve")).await;
+        scene.installation.ask(&scene.admin.token, "POST", &format!("{path}/apply?wait=5")).await;
+        let held = scene.proposal(id).await;
+        assert_eq!(held["status"], "approved", "{held}");
+        assert!(held["blocked_by"].to_string().contains("failed"), "{held}");
+    }
+    assert_eq!(scene.count().await, 2);
+}
+
+fn many(count: usize) -> String {
+    let clusters: Vec<String> = (0..count).map(|number| format!("{{name: c{number}}}")).collect();
+    format!("version: 1\naccount: acme\nclusters: [{}]\n", clusters.join(", "))
+}
+
+impl Scene {
+    /// Asks for a sync that says that a mass destroy is meant.
+    async fn confirm(&self, who: &Person, repository: &str, commit: Option<&str>) -> crate::harness::Reply {
+        let mut body = json!({"confirm_mass_destroy": true});
+        if let Some(commit) = commit {
+            body["commit"] = json!(commit);
+        }
+        let path = format!("{REPOSITORIES}/{repository}/sync_now?wait=60");
+        self.installation.tell(&who.token, "POST", &path, &body).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mass_destroy_is_confirmed_by_approvers_alone_and_for_the_commit_that_was_stopped() {
+    let scene = Scene::new().await;
+    let work = fleet(&many(13));
+    let repository = scene.accepted("fleet", &work).await;
+    let first = work.commit("fleet.yaml", &many(2));
+    assert_eq!(scene.sync(&repository).await["error"]["code"], "mass-destroy");
+    let refused = scene.confirm(&scene.operator, &repository, None).await;
+    assert_eq!(refused.status, 403, "{refused:?}");
+    assert!(refused.text.contains("system.gitops.approve"), "{refused:?}");
+    // While the approver looks, someone pushes more.
+    work.commit("fleet.yaml", &many(1));
+    for commit in [None, Some(first.as_str())] {
+        let run = scene.confirm(&scene.admin, &repository, commit).await.expect(202)["sync_run"].clone();
+        if commit.is_none() {
+            assert_eq!(run["error"]["code"], "mass-destroy", "{run}");
+            let message = run["error"]["message"].as_str().unwrap();
+            assert!(message.contains(&format!("confirmed for the commit {first}")), "{message}");
+            work.git(&["reset", "--quiet", "--hard", &first]);
+            continue;
+        }
+        assert_eq!((&run["error"], &run["commit_sha"]), (&Value::Null, &json!(first)), "{run}");
+        assert_eq!(run["proposals"].as_array().unwrap().len(), 11, "{run}");
+    }
+    for (body, code) in [
+        (json!({"confirm_mass_destroy": true, "commit": "main"}), "bad-value"),
+        (json!({"commit": first}), "conflicting-keys"),
+    ] {
+        let path = format!("{REPOSITORIES}/{repository}/sync_now");
+        let refused = scene.installation.tell(&scene.admin.token, "POST", &path, &body).await;
+        assert_eq!((refused.status, refused.code().as_str()), (422, code), "{refused:?}");
+    }
+}
