@@ -66,7 +66,7 @@ pub(crate) fn trusted_settings(repository: &Repository) -> RepositorySettings<'_
     }
 }
 
-fn identity_of(repository: &Repository) -> RepositoryIdentity<'_> {
+pub(crate) fn identity_of(repository: &Repository) -> RepositoryIdentity<'_> {
     RepositoryIdentity { id: &repository.id, name: &repository.name }
 }
 

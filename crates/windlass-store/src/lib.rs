@@ -59,7 +59,7 @@ pub use forge_reports::{ForgeReport, NewForgeReport, ReportKind, ReportState};
 pub use identities::{Membership, Origin};
 pub use invitations::Invitation;
 pub use leases::Lease;
-pub use page::new_id;
+pub use page::{looks_like_id, new_id};
 pub use plans::{PlanRecord, UnopenedPlan};
 pub use previews::{Preview, PreviewOutcome, PreviewSource};
 pub use proposal_lists::{Approvals, PlanPlace, ProposalFilter, Tally, Turn};

@@ -19,6 +19,11 @@ pub(crate) fn search_pattern(text: &str) -> String {
     format!("%{}", like_pattern(&text.to_ascii_lowercase(), "%"))
 }
 
+/// Whether a text could be an id, in any way that ids are written.
+pub fn looks_like_id(text: &str) -> bool {
+    uuid::Uuid::parse_str(text).is_ok()
+}
+
 /// A new id: unique, and later ones sort behind earlier ones.
 pub fn new_id() -> String {
     uuid::Uuid::now_v7().to_string()

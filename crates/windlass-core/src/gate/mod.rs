@@ -7,6 +7,7 @@
 mod contributor;
 mod halt;
 mod judge;
+mod names;
 mod pattern;
 mod policy;
 mod repository;
@@ -19,6 +20,7 @@ mod tests;
 pub use contributor::{Contributor, ContributorRole, MAX_CONTRIBUTORS, add_contributors};
 pub use halt::{FailedSync, Halt};
 pub use judge::{Consent, GrantedBy, Hold, Judgement, Notify, judge, why_not};
+pub use names::NameProblem;
 pub use pattern::{NamePattern, PathPattern, RepositoryPattern};
 pub use policy::{MAX_POLICY_BYTES, Policy, PolicyAction, PolicyMatch, PolicyRule};
 pub use repository::{RepositoryChange, RepositoryIdentity, RepositorySettings, why_an_approver};

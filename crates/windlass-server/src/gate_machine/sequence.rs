@@ -258,6 +258,10 @@ impl<'i> Sequence<'i> {
         }
         let asked = ("PUT", Operation::PolicyReplace.endpoint().path, json!({"policy": {"rules": document}}));
         let (status, answer) = self.ask_as_approver(asked).await;
+        // A name may mean a repository that had it before; then the policy stays as it was.
+        if answer["error"]["code"] == "repository-name-reused" {
+            return;
+        }
         assert_eq!(status, 200, "{answer}");
         self.oracle.rules = rules;
         self.oracle.trusted = now;

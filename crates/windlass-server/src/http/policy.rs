@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 use windlass_api::permission::Permission;
 use windlass_api::types::{PolicyBody, PolicyInfo};
 use windlass_core::diagnostic::{self, Diagnostic};
-use windlass_core::gate::Policy;
-use windlass_core::shape::nearest;
+use windlass_core::gate::{Policy, RepositoryIdentity};
 use windlass_store::{Account, AuditEntry, Reading, Repository};
 
 use super::error::HttpError;
 use super::request::{Answer, Body, IfMatch, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
-use crate::gatekeeper::{may_approve, stored_policy};
+use crate::gatekeeper::{identity_of, may_approve, stored_policy};
 use crate::regate::regate;
 use crate::server::Server;
 use crate::tell;
@@ -86,7 +85,7 @@ pub(crate) async fn put(
     let account = writing.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
     if_match.check(account.policy_version)?;
     let repositories = writing.repositories(&who.account_id).await?;
-    let bound = resolve(policy, &repositories)?;
+    let bound = resolve(policy, &account, &repositories)?;
     let document = policy.to_json();
     if !writing.account_set_policy(&document.to_string(), &bound, account.policy_version).await? {
         return Err(HttpError::precondition());
@@ -107,24 +106,16 @@ pub(crate) async fn put(
 
 /// Which repository each plain name of a policy stands for. A name that stands for none is refused: it must not begin to
 /// mean whatever someone registers under it later.
-fn resolve(policy: &Policy, repositories: &[Repository]) -> Result<BTreeMap<String, String>, HttpError> {
-    let mut bound = BTreeMap::new();
-    for name in policy.repository_names() {
-        let found = repositories.iter().find(|it| it.name == name || it.id == name);
-        let Some(found) = found else {
-            let near = nearest(&name, repositories.iter().map(|it| it.name.as_str()));
-            let help = match near {
-                Some(near) => format!("did you mean `{near}`? Otherwise register it first"),
-                None => {
-                    "register it first; a glob such as `fleet-*` also means repositories to come".to_owned()
-                }
-            };
-            let message = format!("a rule names the repository `{name}`, which does not exist");
-            return Err(HttpError::unprocessable("unknown-repository", message, help));
-        };
-        bound.insert(name, found.id.clone());
-    }
-    Ok(bound)
+fn resolve(
+    policy: &Policy,
+    account: &Account,
+    repositories: &[Repository],
+) -> Result<BTreeMap<String, String>, HttpError> {
+    let before = account.policy_repositories.clone().unwrap_or_default();
+    let repositories: Vec<RepositoryIdentity<'_>> = repositories.iter().map(identity_of).collect();
+    policy
+        .resolve_repositories(&before, &repositories)
+        .map_err(|problem| HttpError::unprocessable(problem.code(), problem.message(), problem.help()))
 }
 
 /// Looks the repositories up that rules name which were saved before this was done when saving.

@@ -8,7 +8,7 @@ use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::secret::is_private_key;
 use windlass_core::time::Timestamp;
 use windlass_source::{Branch, HostKeys, Insecure, PathPrefix, RemoteUrl, Signers};
-use windlass_store::{Repository, new_id};
+use windlass_store::{Repository, looks_like_id, new_id};
 
 use super::error::HttpError;
 use super::forge_fields::{change_forge, check_forge, forge_info};
@@ -151,6 +151,10 @@ fn check(repository: &mut Repository, insecure: Insecure) -> Result<RemoteUrl, H
     ResourceKey::read(Kind::Template, &repository.name).map_err(|complaint| {
         invalid("name", complaint.message, complaint.help.as_deref().unwrap_or_default())
     })?;
+    if looks_like_id(&repository.name) {
+        let help = "ids mean repositories in policies and requests; choose a name that people can tell apart";
+        return Err(invalid("name", "it looks like an id".to_owned(), help));
+    }
     let branch = Branch::parse(&repository.branch)
         .map_err(|error| invalid("branch", error.to_string(), error.help()))?;
     let prefix = PathPrefix::parse(&repository.path_prefix)

@@ -88,9 +88,10 @@ async fn page(
 ) -> Answer {
     let mut reading = server.store().read().await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
+    let unknown = policy::load(&mut reading, who).await?.unknown_repositories;
     drop(reading);
     let is_wrong = !wrong.problems.is_empty() || wrong.error.is_some();
-    let page = Policy { frame, text, version, problems: wrong.problems, error: wrong.error };
+    let page = Policy { frame, text, version, unknown, problems: wrong.problems, error: wrong.error };
     match is_wrong {
         true => Ok(answer::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
         false => answer::page(visit, &page),

@@ -92,6 +92,8 @@ pub struct Policy {
     pub text: String,
     /// The version it was when it was read.
     pub version: i64,
+    /// Repositories that rules name and that are gone.
+    pub unknown: Vec<String>,
     /// Problems in the text, each with its place.
     pub problems: Vec<Problem>,
     /// Why it was refused as a whole.

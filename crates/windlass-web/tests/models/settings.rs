@@ -199,6 +199,7 @@ pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         frame: frame(t),
         text: format!("{t}\n{t}"),
         version: 1,
+        unknown: vec![text(t), text(t)],
         problems: vec![problem(t, 0), problem(t, 1), problem(t, 9)],
         error: Some(error(t)),
     };

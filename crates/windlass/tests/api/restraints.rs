@@ -1,5 +1,5 @@
 //! A rule that restrains is not shaken off: not by removing its repository, not by moving what it is about to another
-//! file, not by a run that never looked at git, and not by confirming what nobody saw.
+//! file, not by a run that never looked at git, not by a namesake, and not by confirming what nobody saw.
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
@@ -259,6 +259,45 @@ async fn a_run_that_does_not_fetch_lifts_no_hold_of_a_failed_sync() {
         assert!(held["blocked_by"].to_string().contains("failed"), "{held}");
     }
     assert_eq!(scene.count().await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn saving_a_policy_again_gives_a_rules_trust_to_no_namesake() {
+    let scene = Scene::new().await;
+    let trusted = scene.installation.register(&scene.admin, "fleet", &fleet(EMPTY)).await;
+    let rules = json!([{"name": "trusts", "match": {"repositories": ["fleet"]}, "action": "auto_approve"}]);
+    scene.set_policy(rules.clone()).await;
+    let gone = format!("{REPOSITORIES}/{trusted}");
+    scene.installation.ask(&scene.admin.token, "DELETE", &gone).await.expect(204);
+    // Nobody has the name: what was saved can be saved again, and means nothing.
+    scene.set_policy(rules.clone()).await;
+    assert_eq!(scene.get(POLICY).await["unknown_repositories"], json!(["fleet"]));
+    let lab = fleet(LAB);
+    let evil = scene.installation.register(&scene.operator, "fleet", &lab).await;
+    let body = json!({"policy": {"rules": rules}});
+    let refused = scene.installation.tell(&scene.admin.token, "PUT", POLICY, &body).await;
+    assert_eq!((refused.status, refused.code().as_str()), (422, "repository-name-reused"), "{refused:?}");
+    assert!(refused.text.contains("the rule `trusts`") && refused.text.contains(&evil), "{refused:?}");
+    let run = scene.sync(&evil).await;
+    assert_eq!(run["proposals"][0]["status"], "pending_approval", "{run}");
+    // Whoever means the namesake says so.
+    scene
+        .set_policy(json!([{"name": "trusts", "match": {"repositories": [evil]}, "action": "auto_approve"}]))
+        .await;
+    let shown = scene.get(POLICY).await;
+    assert_eq!(shown["policy"]["rules"][0]["match"]["repositories"], json!(["fleet"]), "{shown}");
+    scene.set_policy(shown["policy"]["rules"].clone()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_repository_is_called_like_an_id() {
+    let scene = Scene::new().await;
+    let repository = scene.installation.register(&scene.operator, "fleet", &fleet(EMPTY)).await;
+    let named = json!({"gitops_repository": {"name": repository}});
+    let here = format!("{REPOSITORIES}/{repository}");
+    let refused = scene.installation.tell(&scene.admin.token, "PATCH", &here, &named).await;
+    assert_eq!((refused.status, refused.code().as_str()), (422, "bad-value"), "{refused:?}");
+    assert!(refused.text.contains("looks like an id"), "{refused:?}");
 }
 
 fn many(count: usize) -> String {

@@ -3,7 +3,7 @@
 use windlass_api::permission::Role;
 
 use crate::browser::{Browser, button, field};
-use crate::harness::Installation;
+use crate::harness::{FLEET, Installation, fleet};
 
 /// The secret a page shows once.
 fn secret(page: &str) -> String {
@@ -130,6 +130,36 @@ async fn a_policy_is_checked_at_its_place_and_saved_as_it_was_looked_at() {
     let viewer = installation.person(&installation.account, Role::Viewer).await;
     let page = Browser::of(&installation, &viewer).page(here).await;
     assert!(button(&page, "Save the policy").contains(" disabled"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_policys_page_tells_which_repositories_are_gone_and_saves_no_namesake() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let work = fleet(FLEET);
+    let register = || installation.register(&admin, "fleet-one", &work);
+    let first = register().await;
+    let mut browser = Browser::of(&installation, &admin);
+    let here = "/app/settings/policy";
+    let page = browser.page(here).await;
+    let trusting =
+        "rules:\n  - name: trusts\n    match:\n      repositories: [fleet-one]\n    action: auto_approve\n";
+    let version = field(&page, "version");
+    let saved = browser.submit_and_follow(&page, here, &[("version", &version), ("text", trusting)]).await;
+    assert!(!saved.contains("repositories that are gone"), "{saved}");
+    let gone = format!("/api/v1/system/gitops_repositories/{first}");
+    installation.ask(&admin.token, "DELETE", &gone).await.expect(204);
+    let page = browser.page(here).await;
+    assert!(page.contains("Rules name repositories that are gone"), "{page}");
+    assert!(page.contains("<code>fleet-one</code>"), "{page}");
+    let second = register().await;
+    let version = field(&page, "version");
+    let refused = browser.submit(&page, here, &[("version", &version), ("text", trusting)]).await;
+    assert!(
+        refused.status == 422 && refused.text.contains("another repository has that name"),
+        "{refused:?}"
+    );
+    assert!(refused.text.contains(&second), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::policy;
-use crate::gate::{Policy, RepositoryChange, RepositoryIdentity, RepositorySettings, why_an_approver};
+use crate::gate::{
+    NameProblem, Policy, RepositoryChange, RepositoryIdentity, RepositorySettings, why_an_approver,
+};
 
 fn settings<'a>(id: &'a str, name: &'a str) -> RepositorySettings<'a> {
     RepositorySettings {
@@ -145,4 +147,54 @@ fn a_policy_shows_repositories_under_the_names_they_have_now() {
     assert_eq!(policy.repository_names().into_iter().collect::<Vec<_>>(), ["fleet"]);
     let shown = policy.with_current_names(&BTreeMap::from([("1".to_owned(), "renamed".to_owned())]));
     assert!(shown.to_json().to_string().contains(r#"["renamed","eu-*"]"#), "{}", shown.to_json());
+}
+
+fn resolved(
+    names: &str,
+    before: &[(&str, &str)],
+    now: &[(&'static str, &'static str)],
+) -> Result<Vec<(String, String)>, NameProblem> {
+    let policy = policy(&format!(
+        "rules: [{{name: trusts, match: {{repositories: [{names}]}}, action: auto_approve}}]"
+    ));
+    let before = before.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned())).collect();
+    let now: Vec<RepositoryIdentity<'_>> =
+        now.iter().map(|(id, name)| RepositoryIdentity { id, name }).collect();
+    policy.resolve_repositories(&before, &now).map(|bound| bound.into_iter().collect())
+}
+
+fn one(name: &str, id: &str) -> Vec<(String, String)> {
+    vec![(name.to_owned(), id.to_owned())]
+}
+
+#[test]
+fn a_name_goes_on_standing_for_the_repository_it_stood_for() {
+    assert_eq!(resolved("fleet", &[], &[("1", "fleet")]), Ok(one("fleet", "1")));
+    assert_eq!(resolved("fleet", &[("fleet", "1")], &[("1", "fleet")]), Ok(one("fleet", "1")));
+    let renamed = resolved("fleet", &[("fleet", "1")], &[("1", "eu"), ("2", "us")]);
+    assert_eq!(renamed, Ok(one("fleet", "1")), "the text that was saved first means the same");
+    assert_eq!(resolved("eu", &[("fleet", "1")], &[("1", "eu")]), Ok(one("eu", "1")), "as it is shown");
+    let gone = resolved("fleet", &[("fleet", "1")], &[("2", "us")]);
+    assert_eq!(gone, Ok(one("fleet", "1")), "it means nothing, and nobody else");
+    for (now, before_it) in [
+        (&[("2", "fleet")][..], "a repository that was removed"),
+        (&[("1", "eu"), ("2", "fleet")][..], "the repository that is called `eu` now"),
+    ] {
+        let problem = resolved("fleet", &[("fleet", "1")], now).unwrap_err();
+        assert_eq!(problem.code(), "repository-name-reused");
+        assert!(problem.message().contains("the rule `trusts`"), "{problem:?}");
+        assert!(problem.message().contains(before_it), "{problem:?}");
+        assert!(
+            problem.help().contains("write `2`") || problem.help().contains("`2` to mean"),
+            "{problem:?}"
+        );
+    }
+    assert_eq!(resolved("\"2\"", &[("fleet", "1")], &[("2", "fleet")]), Ok(one("2", "2")));
+}
+
+#[test]
+fn an_id_comes_before_a_name_that_looks_like_it() {
+    assert_eq!(resolved("\"1\"", &[], &[("2", "1"), ("1", "fleet")]), Ok(one("1", "1")));
+    let typo = resolved("flet", &[], &[("1", "fleet")]).unwrap_err();
+    assert_eq!((typo.code(), typo.help().contains("did you mean `fleet`?")), ("unknown-repository", true));
 }
