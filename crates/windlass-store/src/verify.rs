@@ -101,13 +101,15 @@ impl Reading {
         self.walk(account_id, AuditHead::default(), known).await
     }
 
-    /// Checks the entries that follow one which is known to be good.
-    pub async fn audit_verify_after(
+    /// Checks the entries from the first that is known to be good on, and that the log still holds the others that are.
+    pub async fn audit_verify_through(
         &mut self,
         account_id: &str,
-        good: AuditHead,
+        good: impl IntoIterator<Item = AuditHead>,
     ) -> Result<Verified, StoreError> {
-        self.walk(account_id, good, Known { at: BTreeMap::new(), hash: None }).await
+        let mut at: BTreeMap<i64, String> = good.into_iter().map(|head| (head.seq, head.hash)).collect();
+        let from = at.pop_first().map(|(seq, hash)| AuditHead { seq, hash }).unwrap_or_default();
+        self.walk(account_id, from, Known { at, hash: None }).await
     }
 
     async fn walk(

@@ -1,4 +1,4 @@
-//! The heads this server signed last, kept in a file beside its key: outside the database, so that whoever rewrites that
+//! The heads this server signed or verified last, kept in a file beside its key: outside the database, so that whoever rewrites that
 //! cannot make the server forget.
 
 use std::collections::BTreeMap;
@@ -50,10 +50,13 @@ impl SignedHeads {
         self.known().heads.get(account_id).cloned()
     }
 
-    /// Notes a head that was signed.
+    /// Notes a head that was signed, here or by another replica. An older one than is known changes nothing.
     pub(crate) fn note(&self, account_id: &str, head: AuditHead) -> std::io::Result<()> {
         let mut known = self.known();
         known.faults.remove(account_id);
+        if known.heads.get(account_id).is_some_and(|newest| newest.seq >= head.seq) {
+            return Ok(());
+        }
         known.heads.insert(account_id.to_owned(), head);
         let heads = known.heads.iter().map(|(id, head)| (id.clone(), json!([head.seq, head.hash])));
         let text = Value::Object(heads.collect()).to_string();

@@ -51,49 +51,59 @@ pub(crate) async fn sign_chain(
     let is_due = is_checkpoint_due(head.seq, last.as_ref().map(|it| (it.seq, it.at)), pace, now);
     let is_new = head.seq > last.as_ref().map_or(0, |it| it.seq);
     let seen = server.signed_heads().last(account_id);
+    let seen_seq = seen.as_ref().map_or(0, |seen| seen.seq);
     // Checkpoints that are gone make a chain look as if it had never been signed.
-    let is_cut = seen.as_ref().is_some_and(|seen| seen.seq > head.seq);
-    if !(is_cut || is_due || when == When::Now && is_new) {
+    let is_cut = seen_seq > head.seq;
+    // What another replica signed is remembered here, too, once it was verified.
+    let is_news = last.as_ref().is_some_and(|last| last.seq > seen_seq);
+    let is_wanted = is_due || when == When::Now && is_new;
+    if !(is_cut || is_news || is_wanted) {
         return Ok(SignOutcome::Current(last));
     }
-    let good = match good_head(&mut reading, &signer, last.as_ref(), seen).await? {
+    let good = match good_heads(&mut reading, &signer, last.as_ref(), seen).await? {
         Ok(good) => good,
         Err(reason) => return Ok(refuse(server, account_id, reason)),
     };
-    let (seq, hash) = match reading.audit_verify_after(account_id, good).await? {
+    let (seq, hash) = match reading.audit_verify_through(account_id, good).await? {
         Verified::Intact { entries, head } => (entries, head),
         Verified::Broken { seq, reason } => {
             return Ok(refuse(server, account_id, format!("entry {seq}: {reason}")));
         }
     };
     drop(reading);
+    if !is_wanted {
+        last.iter().for_each(|last| note(server, last));
+        return Ok(SignOutcome::Current(last));
+    }
     let checkpoint = signed(&signer, account_id, AuditHead { seq, hash }, now);
     save(server, &checkpoint, now).await?;
     Ok(SignOutcome::Signed(checkpoint))
 }
 
-/// The entry behind which the chain is checked: the last that this server signed, else the last that one of its keys did,
-/// else the beginning. Why not, if a checkpoint is not what was signed.
-async fn good_head(
+/// The entries that the chain must hold, the first of which it is checked from: the last that this server verified and
+/// the last that any of its keys signed. Both, whichever is newer: a newer one may have been signed by a replica that
+/// never saw what this server did. Why not, if a checkpoint is not what was signed.
+async fn good_heads(
     reading: &mut Reading,
     signer: &Signer,
     last: Option<&Checkpoint>,
     seen: Option<AuditHead>,
-) -> Result<Result<AuditHead, String>, StoreError> {
-    let Some(last) = last else { return Ok(Ok(seen.unwrap_or_default())) };
+) -> Result<Result<Vec<AuditHead>, String>, StoreError> {
+    let Some(last) = last else { return Ok(Ok(seen.into_iter().collect())) };
     let keys: Vec<AuditKeyInfo> = reading.audit_keys().await?.iter().map(key_info).collect();
     if let Some(fault) = first_fault(&signer.public_key(), &keys, &[info(last)]) {
         return Ok(Err(format!("entry {}: {}", fault.seq, fault.reason)));
     }
-    let last = AuditHead { seq: last.seq, hash: last.hash.clone() };
     Ok(match seen {
         Some(seen) if seen.seq == last.seq && seen.hash != last.hash => {
             Err(format!("entry {}: its checkpoint is not the one this server signed", seen.seq))
         }
-        // Another replica may have signed more, and this one may remember what was deleted.
-        Some(seen) if seen.seq > last.seq => Ok(seen),
-        _ => Ok(last),
+        seen => Ok(seen.into_iter().chain([head_of(last)]).collect()),
     })
+}
+
+fn head_of(checkpoint: &Checkpoint) -> AuditHead {
+    AuditHead { seq: checkpoint.seq, hash: checkpoint.hash.clone() }
 }
 
 fn signed(signer: &Signer, account_id: &str, head: AuditHead, now: Timestamp) -> Checkpoint {
@@ -114,11 +124,15 @@ async fn save(server: &Server, checkpoint: &Checkpoint, now: Timestamp) -> Resul
     let mut writing = server.store().write().await?;
     writing.checkpoint_add(checkpoint, sent_at).await?;
     writing.commit().await?;
-    let head = AuditHead { seq: checkpoint.seq, hash: checkpoint.hash.clone() };
-    if let Err(error) = server.signed_heads().note(&checkpoint.account_id, head) {
+    note(server, checkpoint);
+    Ok(())
+}
+
+/// Remembers a checkpoint that was verified, outside the database.
+fn note(server: &Server, checkpoint: &Checkpoint) {
+    if let Err(error) = server.signed_heads().note(&checkpoint.account_id, head_of(checkpoint)) {
         tracing::error!(%error, "the last signed heads of the audit log could not be written");
     }
-    Ok(())
 }
 
 fn refuse(server: &Server, account_id: &str, reason: String) -> SignOutcome {

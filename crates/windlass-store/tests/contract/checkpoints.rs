@@ -97,7 +97,7 @@ fn a_log_written_anew_with_every_hash_right_does_not_match_its_checkpoints() {
         );
         let expected = Expected { hash: None, seen: Some(seen.clone()) };
         assert!(broken(verified(&world, &acme, &expected).await).1.contains("the log was written anew"));
-        let after = world.store.read().await.unwrap().audit_verify_after(&acme, seen).await.unwrap();
+        let after = world.store.read().await.unwrap().audit_verify_through(&acme, [seen]).await.unwrap();
         assert!(broken(after).1.contains("does not follow"));
     });
 }
@@ -115,8 +115,14 @@ fn a_log_cut_short_does_not_match_its_checkpoints_and_an_untouched_one_does() {
             assert!(matches!(verified, Verified::Intact { entries: 3, .. }), "{verified:?}");
         }
         let good = AuditHead { seq: 2, hash: second.clone() };
-        let after = world.store.read().await.unwrap().audit_verify_after(&acme, good).await.unwrap();
+        let after = world.store.read().await.unwrap().audit_verify_through(&acme, [good]).await.unwrap();
         assert_eq!(after, Verified::Intact { entries: 3, head: last.hash });
+        let first = AuditHead { seq: 1, hash: hash_of(&world, &acme, 1).await };
+        for (hash, is_intact) in [(second.as_str(), true), ("another", false)] {
+            let heads = [AuditHead { seq: 2, hash: hash.to_owned() }, first.clone()];
+            let through = world.store.read().await.unwrap().audit_verify_through(&acme, heads).await.unwrap();
+            assert_eq!(matches!(through, Verified::Intact { entries: 3, .. }), is_intact, "{through:?}");
+        }
         world.tamper(&format!("DELETE FROM audit WHERE account_id = '{acme}' AND seq = 3")).await;
         world
             .tamper(&format!(

@@ -146,15 +146,58 @@ fn a_fully_recomputed_log_does_not_verify_and_is_not_signed() {
     assert!(!verdict(&server.api, Some(&kept.head)).intact);
     let failed = audit(&installation, &server, &["verify", "--expect", &kept.head]);
     assert_eq!(failed.status.code(), Some(1), "{}", printed(&failed));
-    match server.api.send::<CheckpointEnvelope>(server.api.call(Operation::CheckpointCreate, &[])) {
-        Err(ClientError::Refused { status: 409, body }) => assert_eq!(body.code, "audit-broken"),
-        other => panic!("{:?}", other.map(|made| made.checkpoint)),
-    }
+    refused_to_sign(&server.api);
     let status = server.api.text(server.api.call(Operation::Status, &[])).unwrap();
     assert!(status.contains("the audit log is not signed any more"), "{status}");
     server.stop();
     let doctor = printed(&installation.command("doctor").output().unwrap());
     assert!(doctor.contains("FAULT the audit logs continue what this server signed"), "{doctor}");
+}
+
+/// Asks for a signature that must be refused.
+fn refused_to_sign(api: &Api) {
+    match api.send::<CheckpointEnvelope>(api.call(Operation::CheckpointCreate, &[])) {
+        Err(ClientError::Refused { status: 409, body }) => assert_eq!(body.code, "audit-broken"),
+        other => panic!("{:?}", other.map(|made| made.checkpoint)),
+    }
+}
+
+#[test]
+fn what_one_replica_signed_cannot_be_rewritten_by_way_of_another_that_never_saw_it() {
+    let installation = Installation::new();
+    let (backup, account, kept) = signed_world(&installation);
+    // Two replicas differ in what they remember: the first signed all, the second nothing.
+    let memory = installation.data().join("audit-heads.json");
+    let of_first = fs::read(&memory).unwrap();
+    fs::remove_file(&memory).unwrap();
+    forge(&installation, &backup, &account, 5);
+    let second = installation.serve(&[]);
+    act(&second.api, "more");
+    assert!(sign(&second.api).seq > kept.seq, "the second cannot know better");
+    second.stop();
+    fs::write(&memory, of_first).unwrap();
+    let first = installation.serve(&[]);
+    act(&first.api, "and-more");
+    refused_to_sign(&first.api);
+    assert!(!verdict(&first.api, None).intact);
+    first.stop();
+}
+
+#[test]
+fn what_another_replica_signed_is_remembered_once_it_was_verified() {
+    let installation = Installation::new();
+    let (backup, account, kept) = signed_world(&installation);
+    let memory = installation.data().join("audit-heads.json");
+    fs::remove_file(&memory).unwrap();
+    let second = installation.serve(&[]);
+    second.api.wait_for("the head that the other one signed", |_| {
+        fs::read_to_string(&memory).ok().filter(|text| text.contains(&kept.head))
+    });
+    second.stop();
+    forge(&installation, &backup, &account, 5);
+    let second = installation.serve(&[]);
+    refused_to_sign(&second.api);
+    second.stop();
 }
 
 #[test]
