@@ -79,6 +79,8 @@ pub enum Step {
     Began,
     /// All of it has come.
     Received,
+    /// The head of its answer is on the way; what the rest of it takes is up to the client.
+    HeadSent,
     /// It was answered, or given up before all of it had come.
     Ended(Progress),
     /// Someone is signed in who sent it.
@@ -90,8 +92,10 @@ pub enum Step {
 pub enum Progress {
     /// Its body was still on the way.
     Receiving,
-    /// It was being answered.
+    /// Its answer was being made.
     Answering,
+    /// Its answer was being sent.
+    Sending,
 }
 
 /// How useful a connection is: those that are least are closed first.
@@ -101,9 +105,11 @@ enum Use {
     Idle,
     /// A body is on the way from someone who is not signed in.
     Receiving,
+    /// An answer is being sent to someone who is not signed in, and who may be taking it slowly on purpose.
+    Sending,
     /// No request is under way; someone signed in sent one before, and can open another connection.
     SignedInIdle,
-    /// A request is being answered, or someone signed in sends one.
+    /// An answer is being made, or someone signed in sends a request or receives an answer.
     Busy,
 }
 
@@ -113,6 +119,7 @@ struct OpenConnection {
     counts_for_block: bool,
     receiving: u32,
     answering: u32,
+    sending: u32,
     is_signed_in: bool,
     /// Since when nothing happens, as time since the table was made.
     quiet_since: Duration,
@@ -120,10 +127,11 @@ struct OpenConnection {
 
 impl OpenConnection {
     fn in_use(&self) -> Use {
-        match (self.answering, self.receiving, self.is_signed_in) {
-            (0, 0, false) => Use::Idle,
-            (0, 0, true) => Use::SignedInIdle,
-            (0, _, false) => Use::Receiving,
+        match (self.answering, self.sending, self.receiving, self.is_signed_in) {
+            (0, 0, 0, false) => Use::Idle,
+            (0, 0, 0, true) => Use::SignedInIdle,
+            (0, 0, _, false) => Use::Receiving,
+            (0, _, _, false) => Use::Sending,
             _ => Use::Busy,
         }
     }
@@ -179,6 +187,7 @@ impl ConnectionTable {
             counts_for_block,
             receiving: 0,
             answering: 0,
+            sending: 0,
             is_signed_in: false,
             quiet_since: now,
         };
@@ -208,11 +217,18 @@ impl ConnectionTable {
                 connection.receiving = connection.receiving.saturating_sub(1);
                 connection.answering += 1;
             }
+            Step::HeadSent => {
+                connection.answering = connection.answering.saturating_sub(1);
+                connection.sending += 1;
+            }
             Step::Ended(Progress::Receiving) => {
                 connection.receiving = connection.receiving.saturating_sub(1);
             }
             Step::Ended(Progress::Answering) => {
                 connection.answering = connection.answering.saturating_sub(1);
+            }
+            Step::Ended(Progress::Sending) => {
+                connection.sending = connection.sending.saturating_sub(1);
             }
             Step::SignedIn => connection.is_signed_in = true,
         }
@@ -314,6 +330,29 @@ mod tests {
         let replaced = table.arrive(from("192.0.2.4"), at(9));
         assert!(matches!(replaced, Admission::Replace { closed, .. } if closed == ids[1]), "{replaced:?}");
         assert_eq!(table.make_room(), Some(opened(replaced)));
+        assert_eq!(table.make_room(), None);
+    }
+
+    #[test]
+    fn who_takes_an_answer_slowly_gives_way_unless_signed_in() {
+        let mut table = table(3, 3);
+        let ids: Vec<ConnectionId> =
+            (0..3).map(|second| opened(table.arrive(from("192.0.2.2"), at(second)))).collect();
+        for id in &ids {
+            table.step(*id, Step::Began, at(4));
+            table.step(*id, Step::Received, at(4));
+            table.step(*id, Step::HeadSent, at(4));
+        }
+        table.step(ids[0], Step::SignedIn, at(4));
+        table.step(ids[1], Step::Began, at(5));
+        table.step(ids[1], Step::Received, at(5));
+        let replaced = table.arrive(from("192.0.2.3"), at(6));
+        assert!(matches!(replaced, Admission::Replace { closed, .. } if closed == ids[2]), "{replaced:?}");
+        table.step(ids[1], Step::Ended(Progress::Answering), at(7));
+        let newcomer = opened(replaced);
+        table.step(newcomer, Step::Began, at(7));
+        table.step(newcomer, Step::Received, at(7));
+        assert_eq!(table.make_room(), Some(ids[1]), "its other answer is still being sent");
         assert_eq!(table.make_room(), None);
     }
 

@@ -1,11 +1,10 @@
-//! A request and its answer, followed from the first to the last byte: what the connection is doing, and whether the body
-//! comes fast enough.
+//! A request and its answer, followed from the first to the last byte: what the connection is doing, whether the body
+//! comes fast enough, and whether the answer is taken fast enough.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,11 +17,9 @@ use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 use tower::{Service, ServiceExt as _};
 use windlass_core::inbound::connections::{Progress, Step};
+use windlass_core::inbound::pace::time_for;
 
 use super::{Connection, Peer};
-
-/// The slowest rate at which a body may come, in bytes each second.
-const SLOWEST: u64 = 1024;
 
 /// The body of a request came too slowly.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +63,8 @@ where
         let answered = self.router.clone().oneshot(Request::from_parts(parts, body));
         Box::pin(async move {
             let response = answered.await?;
-            Ok(response.map(|body| Body::new(FollowedBody { body, _exchange: exchange })))
+            exchange.head_sent();
+            Ok(response.map(|body| Body::new(FollowedBody { body, exchange })))
         })
     }
 }
@@ -75,20 +73,37 @@ where
 #[derive(Debug)]
 pub(crate) struct Exchange {
     connection: Arc<Connection>,
-    is_received: AtomicBool,
+    /// Which one it is on its connection.
+    number: u64,
+    progress: Mutex<Progress>,
 }
 
 impl Exchange {
     fn begin(connection: &Arc<Connection>, version: Version) -> Exchange {
-        connection.request_began(version == Version::HTTP_2);
-        Exchange { connection: Arc::clone(connection), is_received: AtomicBool::new(false) }
+        let number = connection.request_began(version == Version::HTTP_2);
+        Exchange { connection: Arc::clone(connection), number, progress: Mutex::new(Progress::Receiving) }
+    }
+
+    /// Goes on to what comes after `from`, unless it is there already.
+    fn advance(&self, from: Progress, to: Progress, step: Step) {
+        // One word, which is whole whatever the thread that held it last did.
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        if *progress == from {
+            *progress = to;
+            self.connection.step(step);
+        }
     }
 
     /// All of the request is there, or nobody reads the rest.
     fn received(&self) {
-        if !self.is_received.swap(true, Ordering::Relaxed) {
-            self.connection.step(Step::Received);
-        }
+        self.advance(Progress::Receiving, Progress::Answering, Step::Received);
+    }
+
+    /// The answer is there. From here on it is the client that is waited for.
+    fn head_sent(&self) {
+        self.received();
+        self.advance(Progress::Answering, Progress::Sending, Step::HeadSent);
+        self.connection.answer_began(self.number);
     }
 
     /// Someone who is signed in sent the request.
@@ -99,8 +114,8 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let is_received = self.is_received.load(Ordering::Relaxed);
-        self.connection.request_ended(if is_received { Progress::Answering } else { Progress::Receiving });
+        let progress = *self.progress.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.connection.request_ended(self.number, progress);
     }
 }
 
@@ -141,7 +156,7 @@ where
             Poll::Ready(Some(Ok(frame))) => {
                 let length = frame.data_ref().map_or(0, Bytes::len);
                 self.received += u64::try_from(length).unwrap_or(u64::MAX);
-                let until = self.began + self.allowance + Duration::from_secs(self.received / SLOWEST);
+                let until = self.began + time_for(self.received, self.allowance);
                 self.deadline.as_mut().reset(until);
                 if self.body.is_end_stream() {
                     self.exchange.received();
@@ -175,10 +190,11 @@ impl<B> Drop for PacedBody<B> {
     }
 }
 
-/// The body of an answer: while it is sent, the request is under way.
+/// The body of an answer: while it is sent, the request is under way, and it is noted how long the client takes for it.
+/// Whoever takes nothing makes hyper not ask for more, so being late is found by the connection and not here.
 struct FollowedBody {
     body: Body,
-    _exchange: Arc<Exchange>,
+    exchange: Arc<Exchange>,
 }
 
 impl HttpBody for FollowedBody {
@@ -189,7 +205,14 @@ impl HttpBody for FollowedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let number = self.exchange.number;
+        self.exchange.connection.answer_asked(number);
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            self.exchange.connection.answer_handed_over(number, u64::try_from(length).unwrap_or(u64::MAX));
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

@@ -21,6 +21,7 @@ use windlass_core::inbound::connections::{
     Admission, ConnectionId, ConnectionLimits, ConnectionTable, Newcomer, Step,
 };
 use windlass_core::inbound::forwarded::Scheme;
+use windlass_core::inbound::pace::AnswerPace;
 
 pub(crate) use exchange::{BodyTooSlow, Exchange};
 pub(crate) use listen::listen;
@@ -45,7 +46,7 @@ pub(crate) struct Peer {
 pub struct Timeouts {
     /// From a connection's begin, or the first byte of a later request, until its head is there; TLS included.
     pub header: Duration,
-    /// How much longer a body may take than it would at the slowest rate that is waited for.
+    /// How much longer a body may take to come, or an answer to be taken, than at the slowest rate that is waited for.
     pub body: Duration,
     /// Between two requests.
     pub idle: Duration,
@@ -168,8 +169,8 @@ pub(crate) struct Connection {
     connections: Arc<Connections>,
     /// It is to be closed for another one.
     close: Notify,
-    /// No request is under way any more.
-    quiet: Notify,
+    /// When the client is too late has changed.
+    changed: Notify,
     progress: Mutex<Progress>,
 }
 
@@ -178,6 +179,10 @@ pub(crate) struct Connection {
 struct Progress {
     began: Instant,
     in_flight: usize,
+    /// How many requests there were.
+    requests: u64,
+    /// Answers that are being sent, by the number of their request.
+    answers: BTreeMap<u64, AnswerPace>,
     answered: bool,
     /// Whether requests can overlap, so that single bytes say nothing about the next one.
     is_multiplexed: bool,
@@ -192,6 +197,8 @@ impl Connection {
         let progress = Progress {
             began: now,
             in_flight: 0,
+            requests: 0,
+            answers: BTreeMap::new(),
             answered: false,
             is_multiplexed: false,
             quiet_since: now,
@@ -201,7 +208,7 @@ impl Connection {
             id,
             connections,
             close: Notify::new(),
-            quiet: Notify::new(),
+            changed: Notify::new(),
             progress: Mutex::new(progress),
         }
     }
@@ -215,22 +222,56 @@ impl Connection {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn request_began(&self, is_multiplexed: bool) {
+    /// Notes a request, and says which one it is.
+    fn request_began(&self, is_multiplexed: bool) -> u64 {
         self.step(Step::Began);
         let mut progress = self.progress();
         progress.in_flight += 1;
+        progress.requests += 1;
         progress.is_multiplexed = is_multiplexed;
         progress.head_since = None;
+        progress.requests
     }
 
-    fn request_ended(&self, how: windlass_core::inbound::connections::Progress) {
+    /// The head of an answer goes out.
+    fn answer_began(&self, number: u64) {
+        let allowance = self.connections.timeouts.body;
+        let mut progress = self.progress();
+        let pace = AnswerPace::begin(allowance, progress.began.elapsed());
+        progress.answers.insert(number, pace);
+        drop(progress);
+        self.changed.notify_one();
+    }
+
+    /// The client can take more of an answer.
+    fn answer_asked(&self, number: u64) {
+        let mut progress = self.progress();
+        let now = progress.began.elapsed();
+        if let Some(pace) = progress.answers.get_mut(&number) {
+            pace.asked(now);
+        }
+    }
+
+    /// More of an answer is on its way to the client.
+    fn answer_handed_over(&self, number: u64, bytes: u64) {
+        let mut progress = self.progress();
+        let now = progress.began.elapsed();
+        if let Some(pace) = progress.answers.get_mut(&number) {
+            pace.handed_over(bytes, now);
+        }
+        drop(progress);
+        self.changed.notify_one();
+    }
+
+    fn request_ended(&self, number: u64, how: windlass_core::inbound::connections::Progress) {
         self.step(Step::Ended(how));
         let mut progress = self.progress();
         progress.in_flight -= 1;
+        progress.answers.remove(&number);
         progress.answered = true;
         progress.quiet_since = Instant::now();
         drop(progress);
-        self.quiet.notify_one();
+        self.changed.notify_one();
     }
 
     /// Bytes came.
@@ -239,16 +280,17 @@ impl Connection {
         if progress.in_flight == 0 && progress.head_since.is_none() {
             progress.head_since = Some(Instant::now());
             drop(progress);
-            self.quiet.notify_one();
+            self.changed.notify_one();
         }
     }
 
-    /// When the client is too late; never while a request is under way.
+    /// When the client is too late. While requests are under way, only for what it does not take of the answers.
     fn deadline(&self) -> Option<Instant> {
         let Timeouts { header, idle, .. } = self.connections.timeouts;
         let progress = self.progress();
         if progress.in_flight > 0 {
-            return None;
+            let first = progress.answers.values().filter_map(AnswerPace::deadline).min();
+            return first.map(|since_began| progress.began + since_began);
         }
         Some(match progress.head_since {
             _ if !progress.answered => progress.began + header,
@@ -265,16 +307,16 @@ impl Connection {
     async fn until_closed(&self, mut stopping: watch::Receiver<bool>) -> ConnectionEnd {
         let late = async {
             loop {
-                let quiet = self.quiet.notified();
+                let changed = self.changed.notified();
                 match self.deadline() {
                     Some(deadline) if deadline <= Instant::now() => return,
                     Some(deadline) => {
                         tokio::select! {
                             () = tokio::time::sleep_until(deadline.into()) => {}
-                            () = quiet => {}
+                            () = changed => {}
                         }
                     }
-                    None => quiet.await,
+                    None => changed.await,
                 }
             }
         };

@@ -28,6 +28,17 @@ const MAX_HEAD_H2: u32 = 32 * 1024;
 /// Requests that one HTTP/2 connection may have under way at once.
 const MAX_STREAMS: u32 = 64;
 
+/// The longest frame that is taken over HTTP/2. With the longest list of headers it also bounds into how many pieces a head
+/// may be cut.
+const MAX_FRAME: u32 = 16 * 1024;
+
+/// Bytes of bodies that an HTTP/2 client may send ahead of what is read: on one stream, and on all together.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// Bytes of an answer that wait for the client on one HTTP/2 stream before no more is asked of whoever makes it.
+const MAX_UNSENT: usize = 256 * 1024;
+
 /// Requests that an HTTP/2 client may take back before they were looked at, and those that it may get wrong.
 const MAX_RESETS: usize = 20;
 const MAX_WRONG: usize = 128;
@@ -90,6 +101,10 @@ where
         .max_pending_accept_reset_streams(MAX_RESETS)
         .max_local_error_reset_streams(MAX_WRONG)
         .max_header_list_size(MAX_HEAD_H2)
+        .max_frame_size(MAX_FRAME)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(MAX_UNSENT)
         .keep_alive_interval(PING)
         .keep_alive_timeout(PING);
     let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(exchanges));

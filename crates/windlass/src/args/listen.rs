@@ -49,7 +49,7 @@ pub(crate) struct ConnectionOptions {
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = read_time)]
     pub(crate) header_timeout: Duration,
 
-    /// How long a client may take to send the body of a request, besides one second for each KiB.
+    /// How long a client may take to send the body of a request, or to take an answer, besides one second for each KiB.
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = read_time)]
     pub(crate) body_timeout: Duration,
 

@@ -19,6 +19,7 @@ mod fairness;
 mod forge;
 mod gate;
 mod hostile;
+mod http2;
 mod keys;
 mod moving;
 mod notifications;
