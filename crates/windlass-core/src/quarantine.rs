@@ -1,15 +1,61 @@
 //! Work that kills the server that does it: how often it may be tried.
 //!
 //! Beginnings are counted before the work and taken back after it, however it ends. What is left over is how often a server
-//! died in the middle. After the first time anything that was under way may have been the cause, so each is tried once more
-//! with nothing beside it; whatever dies then is the cause, and is not tried again until someone says so.
+//! died in the middle. After the first time anything that was under way may have been the cause, so each is tried again
+//! with nothing beside it; whatever dies then is the cause, and is not tried again until someone says so. Tries alone keep
+//! everybody else waiting, so they are few: whatever comes to no good end in them is not tried again either.
 
 use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
 
 /// So many deaths are enough.
 pub const ENOUGH_DEATHS: i64 = 2;
 
-/// How work is to be done that was begun and not ended so often.
+/// So many tries with nothing beside them are enough.
+pub const ENOUGH_TRIES_ALONE: i64 = 2;
+
+/// What is held against work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Suspicion {
+    /// How often a server died in the middle of it.
+    pub deaths: i64,
+    /// How often it was tried since with nothing beside it, and came to no good end.
+    pub tries_alone: i64,
+}
+
+/// What is counted by itself. One server at a time works on each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject<'s> {
+    /// Syncing the repository with this id, whichever run it is.
+    Sync(&'s str),
+    /// A pull request of a repository. Its number stays when it gets other commits: whoever pushes those is who made the
+    /// ones before.
+    PullRequest(&'s str, i64),
+    /// What people ask for of a repository.
+    Requests(&'s str),
+    /// A test, asked for in an account, of a repository that is not registered.
+    Test {
+        /// The account's id.
+        account: &'s str,
+        /// Where the repository is.
+        url: &'s str,
+    },
+}
+
+impl Subject<'_> {
+    /// What the store counts it by, and under which name a server takes it.
+    pub fn key(&self) -> String {
+        match self {
+            Subject::Sync(repository) => format!("sync:{repository}"),
+            Subject::PullRequest(repository, number) => format!("pull-request:{repository}:{number}"),
+            Subject::Requests(repository) => format!("requests:{repository}"),
+            Subject::Test { account, url } => format!("test:{account}:{}", Digest::of(url.as_bytes())),
+        }
+    }
+}
+
+/// How work is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Beside other work.
@@ -20,12 +66,48 @@ pub enum Standing {
     Quarantined,
 }
 
-/// How to do work during which servers died so often.
-pub fn standing(deaths: i64) -> Standing {
-    match deaths {
-        ..=0 => Standing::Trusted,
-        1..ENOUGH_DEATHS => Standing::Suspected,
-        _ => Standing::Quarantined,
+/// How work ended that no server died of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkEnd {
+    /// What others made was read from beginning to end, whatever was found.
+    ReadThrough,
+    /// It failed before.
+    Failed,
+    /// It was not really tried: the server stops, or its database failed.
+    Untried,
+}
+
+impl Suspicion {
+    /// How to do the work.
+    pub fn standing(self) -> Standing {
+        match self {
+            Suspicion { deaths: ..=0, .. } => Standing::Trusted,
+            Suspicion { deaths: ENOUGH_DEATHS.., .. } => Standing::Quarantined,
+            Suspicion { tries_alone: ENOUGH_TRIES_ALONE.., .. } => Standing::Quarantined,
+            _ => Standing::Suspected,
+        }
+    }
+
+    /// What is held against it after a try that no server died of.
+    pub fn after(self, end: WorkEnd) -> Suspicion {
+        match (self.standing(), end) {
+            (Standing::Trusted, _) | (_, WorkEnd::ReadThrough) => Suspicion::default(),
+            (_, WorkEnd::Failed) => Suspicion { tries_alone: self.tries_alone + 1, ..self },
+            (_, WorkEnd::Untried) => self,
+        }
+    }
+
+    /// Why work is quarantined, for people; `doing` says what work.
+    pub fn reason(self, doing: &str) -> String {
+        match self.deaths {
+            ENOUGH_DEATHS.. => {
+                format!("the server died twice while {doing}, the second time with nothing beside it")
+            }
+            _ => format!(
+                "the server died while {doing}, and {} tries with nothing beside it came to no end",
+                self.tries_alone
+            ),
+        }
     }
 }
 
@@ -38,21 +120,60 @@ pub struct Quarantine {
     pub since_ms: i64,
 }
 
+/// Work on a repository that can be quarantined by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Syncing it.
+    Sync,
+    /// Planning its pull requests, all of them: whoever opens one can open another.
+    PullRequests,
+    /// What people ask for: previews, tests, and changes that adopt what is live.
+    Requests,
+}
+
 /// What of a repository is not done any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantines {
     /// Syncing it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<Quarantine>,
-    /// Planning its pull requests, all of them: whoever opens one can open another.
+    /// Planning its pull requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_requests: Option<Quarantine>,
+    /// What people ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Quarantine>,
 }
 
 impl Quarantines {
     /// Whether everything is done.
     pub fn is_empty(&self) -> bool {
-        self.sync.is_none() && self.pull_requests.is_none()
+        self.any().is_none()
+    }
+
+    /// Any of them: reason enough not to read anything of the repository because someone asks for it.
+    pub fn any(&self) -> Option<&Quarantine> {
+        self.sync.as_ref().or(self.pull_requests.as_ref()).or(self.requests.as_ref())
+    }
+
+    /// The one of some work.
+    pub fn of(&self, work: Work) -> Option<&Quarantine> {
+        match work {
+            Work::Sync => self.sync.as_ref(),
+            Work::PullRequests => self.pull_requests.as_ref(),
+            Work::Requests => self.requests.as_ref(),
+        }
+    }
+
+    /// The same and one more.
+    pub fn with(mut self, work: Work, quarantine: Quarantine) -> Quarantines {
+        let place = match work {
+            Work::Sync => &mut self.sync,
+            Work::PullRequests => &mut self.pull_requests,
+            Work::Requests => &mut self.requests,
+        };
+        *place = Some(quarantine);
+        self
     }
 }
 
@@ -60,19 +181,45 @@ impl Quarantines {
 mod tests {
     use super::*;
 
+    fn suspicion(deaths: i64, tries_alone: i64) -> Suspicion {
+        Suspicion { deaths, tries_alone }
+    }
+
     #[test]
     fn one_death_makes_a_suspect_and_two_are_enough() {
-        assert_eq!([-1, 0].map(standing), [Standing::Trusted; 2]);
-        assert_eq!(standing(1), Standing::Suspected);
-        assert_eq!([2, 3, i64::MAX].map(standing), [Standing::Quarantined; 3]);
+        assert_eq!([-1, 0].map(|deaths| suspicion(deaths, 9).standing()), [Standing::Trusted; 2]);
+        assert_eq!(suspicion(1, 0).standing(), Standing::Suspected);
+        assert_eq!([2, 3, i64::MAX].map(|it| suspicion(it, 0).standing()), [Standing::Quarantined; 3]);
+        assert!(suspicion(2, 0).reason("syncing it").contains("died twice while syncing it"));
+    }
+
+    #[test]
+    fn a_suspect_keeps_others_waiting_twice_and_no_more() {
+        let first = suspicion(1, 0).after(WorkEnd::Failed);
+        assert_eq!(first.standing(), Standing::Suspected);
+        assert_eq!(first.after(WorkEnd::Untried), first, "what was not tried counts neither way");
+        let second = first.after(WorkEnd::Failed);
+        assert_eq!(second.standing(), Standing::Quarantined);
+        assert!(second.reason("syncing it").contains("2 tries with nothing beside it came to no end"));
+    }
+
+    #[test]
+    fn what_was_read_through_is_innocent_and_failures_of_the_trusted_are_nothing() {
+        assert_eq!(suspicion(1, 1).after(WorkEnd::ReadThrough), Suspicion::default());
+        for end in [WorkEnd::ReadThrough, WorkEnd::Failed, WorkEnd::Untried] {
+            assert_eq!(Suspicion::default().after(end), Suspicion::default());
+        }
     }
 
     #[test]
     fn what_is_stored_reads_back_and_nothing_is_nothing() {
-        let sync = Some(Quarantine { reason: "it died".to_owned(), since_ms: 7 });
-        let stored = Quarantines { sync, pull_requests: None };
-        let text = serde_json::to_string(&stored).unwrap();
-        assert_eq!(serde_json::from_str::<Quarantines>(&text).unwrap(), stored);
+        let held = Quarantine { reason: "it died".to_owned(), since_ms: 7 };
+        for work in [Work::Sync, Work::PullRequests, Work::Requests] {
+            let stored = Quarantines::default().with(work, held.clone());
+            let text = serde_json::to_string(&stored).unwrap();
+            assert_eq!(serde_json::from_str::<Quarantines>(&text).unwrap(), stored);
+            assert_eq!((stored.of(work), stored.any()), (Some(&held), Some(&held)));
+        }
         assert!(serde_json::from_str::<Quarantines>("{}").unwrap().is_empty());
     }
 }

@@ -25,8 +25,8 @@ pub const REQUEST_CRASH_POINTS: &[&str] = &["request.before_commit", "request.do
 /// Every place in sending a notification.
 pub const NOTIFY_CRASH_POINTS: &[&str] = &["notify.sent"];
 
-/// Every place in planning a pull request.
-const PREVIEW_CRASH_POINTS: &[&str] = &["preview.begun"];
+/// Every place in planning a pull request, and in previews and tests that someone asks for.
+const PREVIEW_CRASH_POINTS: &[&str] = &["preview.begun", "requested.begun"];
 
 /// Every place in approving a set of a plan and in opening what comes next of it.
 pub const PLAN_CRASH_POINTS: &[&str] =

@@ -1,5 +1,6 @@
 //! Pull requests that are to be previewed: a row from when a forge tells of one until it was looked at.
 
+use windlass_core::quarantine::Subject;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -22,6 +23,13 @@ pub struct PullRequestWish {
     pub commit_sha: String,
     /// How often looking failed.
     pub attempts: i64,
+}
+
+impl PullRequestWish {
+    /// What looking at it is counted by.
+    pub fn subject(&self) -> Subject<'_> {
+        Subject::PullRequest(&self.repository_id, self.number)
+    }
 }
 
 fn read_wish(row: &mut Row) -> Result<PullRequestWish, StoreError> {
@@ -57,7 +65,8 @@ impl Reading {
 }
 
 impl Writing {
-    /// Wants a pull request to be looked at, whatever was wanted of it before.
+    /// Wants a pull request to be looked at, whatever was wanted of it before. One that a server died of keeps its time:
+    /// looking at it keeps everything else waiting, and whoever made it must not say how often.
     pub async fn pull_request_want(
         &mut self,
         wish: &PullRequestWish,
@@ -65,10 +74,14 @@ impl Writing {
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO pull_requests (account_id, repository_id, number, reference, commit_sha, attempts, next_at) \
                    VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT (repository_id, number) DO UPDATE SET \
-                   reference = excluded.reference, commit_sha = excluded.commit_sha, attempts = 0, \
-                   next_at = excluded.next_at";
+                   reference = excluded.reference, commit_sha = excluded.commit_sha, \
+                   attempts = CASE WHEN EXISTS (SELECT 1 FROM suspicions WHERE subject = $7) \
+                   THEN pull_requests.attempts ELSE 0 END, \
+                   next_at = CASE WHEN EXISTS (SELECT 1 FROM suspicions WHERE subject = $7) \
+                   THEN pull_requests.next_at ELSE excluded.next_at END";
         let PullRequestWish { account_id, repository_id, number, reference, commit_sha, .. } = wish;
-        let values = values![account_id, repository_id, *number, reference, commit_sha, now];
+        let subject = wish.subject().key();
+        let values = values![account_id, repository_id, *number, reference, commit_sha, now, subject];
         self.connection.execute(sql, values).await?;
         Ok(())
     }
@@ -82,10 +95,12 @@ impl Writing {
     }
 
     /// Forgets the wish for a pull request that was closed, unless a server died of it: closing it and opening it again
-    /// must not make it look innocent.
+    /// must not make it due at once.
     pub async fn pull_request_forget(&mut self, repository_id: &str, number: i64) -> Result<(), StoreError> {
-        let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2 AND begun = 0";
-        self.connection.execute(sql, values![repository_id, number]).await?;
+        let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2 \
+                   AND NOT EXISTS (SELECT 1 FROM suspicions WHERE subject = $3)";
+        let subject = Subject::PullRequest(repository_id, number).key();
+        self.connection.execute(sql, values![repository_id, number, subject]).await?;
         Ok(())
     }
 

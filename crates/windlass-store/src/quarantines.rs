@@ -1,64 +1,68 @@
 //! Counting beginnings before the work, and what is not done any more because servers died of it.
 
-use windlass_core::quarantine::Quarantines;
+use windlass_core::quarantine::{Quarantines, Subject, Suspicion};
+use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::pull_requests::PullRequestWish;
 use crate::sql::values;
 use crate::write::Writing;
 
 impl Reading {
-    /// How often servers died while they worked on a run, if none works on it now.
-    pub async fn run_deaths(&mut self, id: &str) -> Result<i64, StoreError> {
-        let sql = "SELECT begun FROM sync_runs WHERE id = $1";
-        let mut rows = self.connection.rows(sql, values![id]).await?;
-        rows.first_mut().map_or(Ok(0), |row| row.number())
-    }
-
-    /// How often servers died while they looked at a pull request, if none looks at it now.
-    pub async fn pull_request_deaths(&mut self, wish: &PullRequestWish) -> Result<i64, StoreError> {
-        let sql = "SELECT begun FROM pull_requests WHERE repository_id = $1 AND number = $2";
-        let mut rows = self.connection.rows(sql, values![&wish.repository_id, wish.number]).await?;
-        rows.first_mut().map_or(Ok(0), |row| row.number())
+    /// What is held against work, if no server is at it now.
+    pub async fn suspicion(&mut self, subject: Subject<'_>) -> Result<Suspicion, StoreError> {
+        let sql = "SELECT begun, tries_alone FROM suspicions WHERE subject = $1";
+        let mut rows = self.connection.rows(sql, values![subject.key()]).await?;
+        let Some(row) = rows.first_mut() else { return Ok(Suspicion::default()) };
+        Ok(Suspicion { deaths: row.number()?, tries_alone: row.number()? })
     }
 }
 
 impl Writing {
-    /// Notes that a run is worked on, beside so many deaths.
-    pub async fn run_beginning(&mut self, id: &str, deaths: i64) -> Result<(), StoreError> {
-        let sql = "UPDATE sync_runs SET begun = $2 + 1 WHERE id = $1";
-        self.connection.execute(sql, values![id, deaths]).await?;
-        Ok(())
-    }
-
-    /// Notes that nobody died of a run that did not come to its end.
-    pub async fn run_survived(&mut self, id: &str, deaths: i64) -> Result<(), StoreError> {
-        let sql = "UPDATE sync_runs SET begun = $2 WHERE id = $1";
-        self.connection.execute(sql, values![id, deaths]).await?;
-        Ok(())
-    }
-
-    /// Notes that a pull request is looked at, beside so many deaths. They stay when it gets other commits: whoever
-    /// pushes those is who made the ones before.
-    pub async fn pull_request_beginning(
+    /// Notes that work begins against which this is held: if nobody notes its end, a server died of it.
+    pub async fn work_begins(
         &mut self,
-        wish: &PullRequestWish,
-        deaths: i64,
+        subject: Subject<'_>,
+        before: Suspicion,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
-        let sql = "UPDATE pull_requests SET begun = $3 + 1 WHERE repository_id = $1 AND number = $2";
-        self.connection.execute(sql, values![&wish.repository_id, wish.number, deaths]).await?;
+        let begun = Suspicion { deaths: before.deaths + 1, ..before };
+        self.suspicion_put(subject, begun, now).await
+    }
+
+    /// Notes what is held against work that ended.
+    pub async fn work_ended(
+        &mut self,
+        subject: Subject<'_>,
+        after: Suspicion,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if after != Suspicion::default() {
+            return self.suspicion_put(subject, after, now).await;
+        }
+        let sql = "DELETE FROM suspicions WHERE subject = $1";
+        self.connection.execute(sql, values![subject.key()]).await?;
         Ok(())
     }
 
-    /// Notes that nobody died of a pull request that is to be looked at again.
-    pub async fn pull_request_survived(
+    async fn suspicion_put(
         &mut self,
-        wish: &PullRequestWish,
-        deaths: i64,
+        subject: Subject<'_>,
+        suspicion: Suspicion,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
-        let sql = "UPDATE pull_requests SET begun = $3 WHERE repository_id = $1 AND number = $2";
-        self.connection.execute(sql, values![&wish.repository_id, wish.number, deaths]).await?;
+        let sql = "INSERT INTO suspicions (subject, begun, tries_alone, at) VALUES ($1, $2, $3, $4) \
+                   ON CONFLICT (subject) DO UPDATE SET begun = excluded.begun, \
+                   tries_alone = excluded.tries_alone, at = excluded.at";
+        let values = values![subject.key(), suspicion.deaths, suspicion.tries_alone, now];
+        self.connection.execute(sql, values).await?;
+        Ok(())
+    }
+
+    /// Forgets what is held against tests of repositories that are not registered: nobody could release them.
+    pub async fn suspicions_of_tests_forget(&mut self, before: Timestamp) -> Result<(), StoreError> {
+        let sql = "DELETE FROM suspicions WHERE subject LIKE 'test:%' AND at < $1";
+        self.connection.execute(sql, values![before]).await?;
         Ok(())
     }
 

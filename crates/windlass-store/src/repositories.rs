@@ -371,6 +371,8 @@ impl Writing {
             "UPDATE sync_runs SET next_position = NULL WHERE repository_id = $1 AND next_position IS NOT NULL",
             "DELETE FROM forge_reports WHERE repository_id = $1",
             "DELETE FROM pull_requests WHERE repository_id = $1",
+            "DELETE FROM suspicions WHERE subject IN ('sync:' || $1, 'requests:' || $1) \
+             OR subject LIKE 'pull-request:' || $1 || ':%'",
             "UPDATE resources SET owner_id = NULL WHERE owner_id = $1",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
             "DELETE FROM repositories WHERE id = $1",
@@ -407,6 +409,8 @@ impl Writing {
             "UPDATE sync_runs SET next_position = NULL WHERE repository_id = $1 AND next_position IS NOT NULL",
             "DELETE FROM forge_reports WHERE repository_id = $1",
             "DELETE FROM pull_requests WHERE repository_id = $1",
+            "DELETE FROM suspicions WHERE subject IN ('sync:' || $1, 'requests:' || $1) \
+             OR subject LIKE 'pull-request:' || $1 || ':%'",
             "DELETE FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'",
         ] {
             self.connection.execute(sql, values![&repository.id]).await?;

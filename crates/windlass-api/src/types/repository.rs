@@ -129,6 +129,8 @@ pub enum QuarantinedWork {
     Sync,
     /// Planning its pull requests.
     PullRequests,
+    /// What people ask for: previews, tests, and changes that adopt what is live.
+    Requests,
 }
 
 /// A repository under its name.

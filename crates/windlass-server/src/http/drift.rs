@@ -14,6 +14,7 @@ use windlass_core::diff::short_document;
 use windlass_core::drift::{Difference, Origin};
 use windlass_core::manifest::Context;
 use windlass_core::proposal::Status;
+use windlass_core::quarantine::WorkEnd;
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use windlass_core::secret::HIDDEN;
 use windlass_core::time::Timestamp;
@@ -27,8 +28,9 @@ use crate::auth::Identity;
 use crate::clock::now;
 use crate::drift::{Found, differences_of, fields_of, last_change};
 use crate::gatekeeper::may_approve;
+use crate::quarantine::{Leave, Requested, requested, to_the_end};
 use crate::server::Server;
-use crate::sync::{FetchPlan, SyncRequest, queue_run, read_fleet_at, told};
+use crate::sync::{FetchPlan, SyncRequest, internal, queue_run, read_fleet_at, told};
 use crate::{tell, world};
 
 pub(super) async fn report(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
@@ -306,16 +308,8 @@ pub(crate) async fn adopt_some(
     };
     let plan = FetchPlan::of(&repository, &account.name, server).await?;
     let job = Job { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
-    let task_server = server.clone();
-    let directory = server.mirror_directory(&repository.id);
     let turn = server.remote_turns().take(&who.account_id).await?;
-    let task = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        job.work(&task_server, &directory)
-    });
-    let internal =
-        |_| HttpError::conflict("internal", "the change could not be made", "see the server's log");
-    let (edited, pushed) = task.await.map_err(internal)??;
+    let (edited, pushed) = to_the_end(turn, adopt_on_thread(server.clone(), repository.clone(), job)).await?;
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let detail = json!({"branch": branch.as_ref().map(Branch::as_str), "commit_sha": pushed,
@@ -324,6 +318,28 @@ pub(crate) async fn adopt_some(
     server.commit(writing).await?;
     let branch = pushed.as_ref().and(body.branch.clone());
     Ok(Adopted { patch: patch(&edited), branch, commit_sha: pushed })
+}
+
+/// Reads the fleet, changes it and pushes it, on a thread that may block.
+async fn adopt_on_thread(
+    server: Server,
+    repository: Repository,
+    job: Job,
+) -> Result<(Vec<Edited>, Option<String>), HttpError> {
+    let directory = server.mirror_directory(&repository.id);
+    let work = |leave: Leave| {
+        let server = server.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            let _leave = leave;
+            job.work(&server, &directory)
+        });
+        async move { task.await.map_err(|panic| internal(&panic))? }
+    };
+    let end_of = |done: &Result<_, HttpError>| match done {
+        Ok(_) => WorkEnd::ReadThrough,
+        Err(_) => WorkEnd::Failed,
+    };
+    requested(&server, &Requested::Of(repository), work, end_of).await
 }
 
 /// What shall be adopted: key and what is live of it.

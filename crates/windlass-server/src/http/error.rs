@@ -13,6 +13,7 @@ use crate::auth::{AuthError, LoginError, SsoError};
 use crate::decide::DecisionError;
 use crate::fair_turns::Busy;
 use crate::oidc::OidcError;
+use crate::quarantine::QUARANTINED;
 
 /// An answer that is not a success.
 #[derive(Debug)]
@@ -360,6 +361,9 @@ impl From<Busy> for HttpError {
 
 impl From<RunError> for HttpError {
     fn from(error: RunError) -> HttpError {
-        HttpError::unprocessable(&error.code, error.message, error.help)
+        match error.code.as_str() {
+            QUARANTINED => HttpError::conflict(QUARANTINED, error.message, error.help),
+            code => HttpError::unprocessable(code, error.message, error.help),
+        }
     }
 }

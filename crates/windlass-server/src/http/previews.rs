@@ -8,7 +8,6 @@ use serde_json::Value;
 use windlass_api::types::{PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList};
 use windlass_core::content::ContentId;
 use windlass_core::plan::Confirmation;
-use windlass_core::quarantine::Standing;
 use windlass_source::{CommitId, Files, Revision};
 use windlass_store::{Preview, Reading, Repository};
 
@@ -49,7 +48,6 @@ pub(super) async fn create(
     let bytes = tokio::time::timeout(BODY_WITHIN, reading).await.map_err(|_| too_slow())??;
     // Once it is here: whoever sends slowly keeps nobody waiting.
     let turn = server.preview_turns().take(&who.account_id).await?;
-    let leave = server.company().join(Standing::Trusted).await;
     let body: PreviewBody = read_json(&bytes)?;
     drop((bytes, held));
     let confirmation = match body.confirm_mass_destroy {
@@ -58,7 +56,7 @@ pub(super) async fn create(
     };
     let by = Some(who.actor());
     let asked = Asked { repository: repository.clone(), wanted: wanted(body)?, confirmation, by };
-    let made = preview::make(&server, asked, (turn, leave)).await?;
+    let made = preview::make(&server, asked, turn).await?;
     created(&PreviewEnvelope { preview: info(made, &repository)? })
 }
 

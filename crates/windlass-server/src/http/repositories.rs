@@ -9,6 +9,7 @@ use windlass_api::types::{
 };
 use windlass_core::gate::RepositoryChange;
 use windlass_core::proposal::Status;
+use windlass_core::quarantine::WorkEnd;
 use windlass_source::{Check, CheckResult, test_remote};
 use windlass_store::{
     AccountWriting, ForgeSettings, ProposalFilter, Reading, Repository, RunError, Severity, Trigger,
@@ -23,10 +24,11 @@ use crate::credential_binding::{self, CredentialUse};
 use crate::ending::{Ending, end_all};
 use crate::forge;
 use crate::gatekeeper::{Gatekeeper, trusted_settings};
+use crate::quarantine::{Leave, Requested, requested, to_the_end};
 use crate::regate::regate;
 use crate::server::Server;
 use crate::set_approvals::let_all_fall;
-use crate::sync::{FetchPlan, SyncRequest, queue_run};
+use crate::sync::{FetchPlan, SyncRequest, internal, queue_run};
 use crate::tell;
 
 /// Why a credential was bound when nobody asked for it in so many words.
@@ -353,7 +355,7 @@ pub(crate) async fn examine_new(
     fields: RepositoryFields,
 ) -> Result<RepositoryTest, HttpError> {
     let repository = new_repository(&who.account_id, fields, server.config(), now())?;
-    examine(server, who, &repository).await
+    examine(server, who, Requested::Test(repository)).await
 }
 
 pub(super) async fn test(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
@@ -369,28 +371,19 @@ pub(crate) async fn examine_registered(
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
     drop(reading);
-    examine(server, who, &repository).await
+    examine(server, who, Requested::Of(repository)).await
 }
 
 /// Walks from the credential to fleet.yaml and tells what is wrong where.
-async fn examine(
-    server: &Server,
-    who: &Identity,
-    repository: &Repository,
-) -> Result<RepositoryTest, HttpError> {
-    let (config, account) = (server.config(), &who.account_name);
+async fn examine(server: &Server, who: &Identity, asked: Requested) -> Result<RepositoryTest, HttpError> {
+    let (config, account, repository) = (server.config(), &who.account_name, asked.repository());
     let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
     bind_tested(server, who, repository).await?;
     let plan = plan.with_credential(repository, account, server).await;
     let mut checks = vec![credential_check(repository, plan.as_ref().err())];
     if let Ok(plan) = plan {
         let turn = server.remote_turns().take(&who.account_id).await?;
-        let task_server = server.clone();
-        let task = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            test_remote(&plan.options(&task_server), &plan.prefix)
-        });
-        let found = task.await.unwrap_or_default();
+        let found = to_the_end(turn, walk(server.clone(), asked.clone(), plan)).await?;
         checks.extend(found.into_iter().map(|check| check_info(check, who, repository)));
     }
     if let Some(settings) = &repository.forge {
@@ -399,6 +392,25 @@ async fn examine(
     record_test(server, who, repository, &checks).await?;
     let ok_all = checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
     Ok(RepositoryTest { ok: ok_all, checks })
+}
+
+/// Tries the steps on the way to a fleet, on a thread that may block.
+async fn walk(server: Server, asked: Requested, plan: FetchPlan) -> Result<Vec<Check>, HttpError> {
+    let work = |leave: Leave| {
+        let server = server.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            let _leave = leave;
+            test_remote(&plan.options(&server), &plan.prefix)
+        });
+        async move { task.await.map_err(|panic| internal(&panic).into()) }
+    };
+    requested(&server, &asked, work, |found: &Result<Vec<Check>, HttpError>| match found {
+        Ok(checks) if checks.iter().all(|check| check.result != CheckResult::NotReached) => {
+            WorkEnd::ReadThrough
+        }
+        _ => WorkEnd::Failed,
+    })
+    .await
 }
 
 /// An admin who tests a credential uses it. What may not be used is told by the test itself.

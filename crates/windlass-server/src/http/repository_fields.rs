@@ -185,7 +185,7 @@ fn check(repository: &mut Repository, insecure: Insecure) -> Result<RemoteUrl, H
 
 /// What of a repository is not done any more.
 fn quarantines(repository: &Repository) -> Vec<QuarantineInfo> {
-    let Quarantines { sync, pull_requests } = &repository.quarantines;
+    let Quarantines { sync, pull_requests, requests } = &repository.quarantines;
     let info = |of: QuarantinedWork, it: &Option<Quarantine>| {
         it.as_ref().map(|it| QuarantineInfo {
             of,
@@ -193,10 +193,12 @@ fn quarantines(repository: &Repository) -> Vec<QuarantineInfo> {
             since: Timestamp::from_millis(it.since_ms).to_string(),
         })
     };
-    [info(QuarantinedWork::Sync, sync), info(QuarantinedWork::PullRequests, pull_requests)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = [
+        info(QuarantinedWork::Sync, sync),
+        info(QuarantinedWork::PullRequests, pull_requests),
+        info(QuarantinedWork::Requests, requests),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// A repository as answers show it.

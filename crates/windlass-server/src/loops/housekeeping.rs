@@ -32,6 +32,9 @@ const DELIVERIES_KEPT: Duration = Duration::from_secs(30 * DAY.as_secs());
 /// How long a request can be repeated with the same idempotency key.
 const ANSWERS_KEPT: Duration = DAY;
 
+/// How long a test of a repository that is not registered is held after servers died of it: nobody can release it.
+const TESTS_HELD: Duration = Duration::from_secs(7 * DAY.as_secs());
+
 /// How long a webhook's delivery cannot be repeated.
 const WEBHOOKS_KEPT: Duration = DAY;
 
@@ -58,6 +61,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
     writing.sessions_forget(now).await?;
     writing.invitations_forget(now).await?;
     writing.answers_forget(now.before(ANSWERS_KEPT)).await?;
+    writing.suspicions_of_tests_forget(now.before(TESTS_HELD)).await?;
     writing.webhook_deliveries_forget(now.before(WEBHOOKS_KEPT)).await?;
     writing.failures_forget(now.before(DAY), MOST_FAILURES).await?;
     writing.sign_in_places_forget(now.before(PLACES_KEPT)).await?;

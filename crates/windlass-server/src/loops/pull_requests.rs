@@ -4,18 +4,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use windlass_core::fairness::{Places, Trust};
-use windlass_core::quarantine::{Quarantines, Standing, standing};
+use windlass_core::quarantine::{Standing, Suspicion, Work, WorkEnd};
 use windlass_core::time::Timestamp;
-use windlass_store::{PullRequestWish, Repository, RunError, Severity, StoreError};
+use windlass_store::{PullRequestWish, Repository, StoreError};
 
 use super::{Job, Pace, Pause, Workers};
 use crate::clock::now;
 use crate::crash::crash_point;
 use crate::forge::{Foreseen, say_foreseen};
 use crate::preview::{self, PreviewError};
-use crate::quarantine::{quarantine, refusal};
+use crate::quarantine::{Begin, HeldWork, Leave, begin, hold, refusal};
 use crate::server::Server;
-use crate::tell;
 
 /// What is in trouble when a turn fails.
 const PART: &str = "pull requests";
@@ -82,7 +81,7 @@ enum Turn {
 }
 
 async fn look_under_lease(server: &Server, wish: &PullRequestWish) -> Result<Turn, StoreError> {
-    let name = format!("pull-request:{}:{}", wish.repository_id, wish.number);
+    let name = wish.subject().key();
     let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
         return Ok(Turn::Elsewhere);
     };
@@ -94,30 +93,21 @@ async fn look_under_lease(server: &Server, wish: &PullRequestWish) -> Result<Tur
 async fn look(server: &Server, wish: &PullRequestWish) -> Result<(), StoreError> {
     let repository = server.store().read().await?.repository(&wish.account_id, &wish.repository_id).await?;
     let Some(repository) = repository else { return Ok(()) };
-    let id = format!("pull-request:{}:{}", wish.repository_id, wish.number);
-    let deaths = match server.company().take_survivor(&id) {
-        true => 0,
-        false => server.store().read().await?.pull_request_deaths(wish).await?,
+    if let Some(held) = &repository.quarantines.pull_requests {
+        return say_foreseen(server, &repository, wish, &Foreseen::Nothing(refusal(held))).await;
+    }
+    let counted = match begin(server, wish.subject()).await? {
+        Begin::Begun(counted) => counted,
+        Begin::Quarantined(suspicion) => return hold_all(server, &repository, wish, suspicion).await,
     };
-    let standing = standing(deaths);
-    if standing == Standing::Quarantined || repository.quarantines.pull_requests.is_some() {
-        let foreseen = Foreseen::Nothing(hold(server, &repository, wish).await?);
-        return say_foreseen(server, &repository, wish, &foreseen).await;
-    }
-    let _leave = server.company().join(standing).await;
-    let mut writing = server.store().write().await?;
-    writing.pull_request_beginning(wish, deaths).await?;
-    writing.commit().await?;
     crash_point("preview.begun");
-    let looked = preview_of(server, &repository, wish).await;
-    if looked.is_err() {
-        server.company().survived(&id);
-    }
+    let (looked, end) = preview_of(server, &repository, wish, counted.leave()).await?;
     // Before it is told: from here on nothing of what was pushed is looked at.
-    let mut writing = server.store().write().await?;
-    writing.pull_request_survived(wish, deaths).await?;
-    writing.commit().await?;
-    match looked? {
+    let suspicion = counted.end(server, end).await?;
+    if suspicion.standing() == Standing::Quarantined {
+        return hold_all(server, &repository, wish, suspicion).await;
+    }
+    match looked {
         Looked::Foreseen(foreseen) => say_foreseen(server, &repository, wish, &foreseen).await,
         Looked::Later(pause) => put_off(server, wish, now().after(pause)).await,
     }
@@ -133,39 +123,35 @@ async fn preview_of(
     server: &Server,
     repository: &Repository,
     wish: &PullRequestWish,
-) -> Result<Looked, StoreError> {
+    leave: Leave,
+) -> Result<(Looked, WorkEnd), StoreError> {
     // Where it leads by now is what is worth knowing: it may have moved since it was told of.
-    Ok(match preview::of_ref(server, repository, &wish.reference, None).await {
-        Ok(preview) => Looked::Foreseen(Foreseen::Plan(Box::new(preview))),
+    Ok(match preview::of_ref(server, repository, &wish.reference, leave).await {
+        Ok(preview) => (Looked::Foreseen(Foreseen::Plan(Box::new(preview))), WorkEnd::ReadThrough),
         Err(PreviewError::Store(error)) => return Err(error),
-        Err(PreviewError::Busy | PreviewError::Stopping) => Looked::Later(PAUSES[0]),
+        Err(PreviewError::Busy | PreviewError::Stopping) => (Looked::Later(PAUSES[0]), WorkEnd::Untried),
         Err(PreviewError::Failed(error)) => match next_try(wish.attempts) {
-            Some(pause) => Looked::Later(pause),
-            None => Looked::Foreseen(Foreseen::Nothing(error)),
+            Some(pause) => (Looked::Later(pause), WorkEnd::Failed),
+            None => (Looked::Foreseen(Foreseen::Nothing(error)), WorkEnd::Failed),
         },
     })
 }
 
 /// Plans no pull request of the repository any more: whoever opened this one can open another.
-async fn hold(
+async fn hold_all(
     server: &Server,
     repository: &Repository,
     wish: &PullRequestWish,
-) -> Result<RunError, StoreError> {
-    if let Some(held) = &repository.quarantines.pull_requests {
-        return Ok(refusal(held));
-    }
-    let now = now();
-    let held = quarantine(&format!("planning its pull request {}", wish.number), now);
-    let quarantines = Quarantines { pull_requests: Some(held.clone()), ..repository.quarantines.clone() };
-    let mut writing = server.store().write_account(&repository.account_id).await?;
-    writing.repository_quarantine(&repository.id, &quarantines).await?;
-    let message = format!("pull requests of {} are quarantined: {}", repository.name, held.reason);
-    let payload = json!({"of": "pull_requests", "pull_request": wish.number, "commit_sha": wish.commit_sha});
-    let (kind, by) = ("gitops.repository_quarantined", "windlass");
-    writing.event(tell::repository_event(kind, Severity::Critical, repository, by, message, payload, now));
-    server.commit(writing).await?;
-    Ok(refusal(&held))
+    suspicion: Suspicion,
+) -> Result<(), StoreError> {
+    let held = HeldWork {
+        work: Work::PullRequests,
+        subject: wish.subject(),
+        doing: format!("planning its pull request {}", wish.number),
+        detail: json!({"pull_request": wish.number, "commit_sha": wish.commit_sha}),
+    };
+    let held = hold(server, repository, held, suspicion).await?;
+    say_foreseen(server, repository, wish, &Foreseen::Nothing(refusal(&held))).await
 }
 
 /// How long to wait before the next try after so many; nothing if it is given up.

@@ -1,21 +1,13 @@
 //! Bringing what a preview looks at, into a mirror of its own.
 
-use std::time::Duration;
-
 use windlass_core::manifest::Context;
 use windlass_source::{CommitId, Credential, Revision, Scheme};
-use windlass_store::{Account, Lease, Repository, RunError, new_id};
+use windlass_store::{Account, Repository, RunError};
 
 use super::{Looked, PreviewError};
-use crate::clock::now;
+use crate::quarantine::{Leave, wait_for_lease};
 use crate::server::Server;
 use crate::sync::{BringError, Brought, FetchPlan, bring, read_material, run_error};
-
-/// How often one that waits for another preview of the same repository looks again.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
-
-/// How often it does so before it gives up.
-const TRIES: usize = 50;
 
 /// What a reference is.
 pub(crate) const REFERENCE_HELP: &str =
@@ -35,7 +27,7 @@ pub(super) async fn look(
     account: &Account,
     repository: &Repository,
     (revision, expected): (Revision, Option<CommitId>),
-    context: Context,
+    (context, leave): (Context, Leave),
 ) -> Result<Looked, PreviewError> {
     let mut stopping = server.watch_stopping();
     let plan = tokio::select! {
@@ -44,8 +36,8 @@ pub(super) async fn look(
     };
     check_host_keys(&plan)?;
     let plan = FetchPlan { revision, since: None, ..plan };
-    let lease = wait_for_mirror(server, repository, plan.limits.time).await?;
-    let brought = bring(server, &plan, server.preview_directory(&repository.id)).await;
+    let lease = wait_for_lease(server, &format!("preview:{}", repository.id), plan.limits.time).await?;
+    let brought = bring(server, &plan, server.preview_directory(&repository.id), leave).await;
     let looked = match brought {
         Err(BringError::Interrupted) => Err(PreviewError::Stopping),
         Err(BringError::Failed(error)) => Err(error.into()),
@@ -82,25 +74,6 @@ fn check_host_keys(plan: &FetchPlan) -> Result<(), RunError> {
         return Err(run_error("host-keys-unpinned", message, "sync the repository once first"));
     }
     Ok(())
-}
-
-async fn wait_for_mirror(
-    server: &Server,
-    repository: &Repository,
-    fetching: Duration,
-) -> Result<Lease, PreviewError> {
-    let name = format!("preview:{}", repository.id);
-    // One of its own for each preview: two of the same server must not share the mirror either.
-    let holder = new_id();
-    // A fetch makes at most two conversations.
-    let length = fetching * 2 + Duration::from_secs(30);
-    for _ in 0..TRIES {
-        if let Some(lease) = server.store().lease_take(&name, &holder, now(), length).await? {
-            return Ok(lease);
-        }
-        tokio::time::sleep(LOOK_AGAIN).await;
-    }
-    Err(PreviewError::Busy)
 }
 
 fn moved(revision: &Revision, found: &CommitId, expected: &CommitId) -> RunError {

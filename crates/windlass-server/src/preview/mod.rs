@@ -10,13 +10,12 @@ mod limit;
 mod plan;
 
 use std::collections::BTreeSet;
-use std::future::Future;
-use std::time::Duration;
 
 use serde_json::json;
 use windlass_core::gate::Contributor;
 use windlass_core::manifest::Context;
 use windlass_core::plan::{Confirmation, ReadPlan};
+use windlass_core::quarantine::WorkEnd;
 use windlass_core::tell::{self, Planned};
 use windlass_source::{Branch, BranchError, CommitId, Files, Revision};
 use windlass_store::{Account, Actor, Preview, PreviewSource, Repository, RunError, StoreError, new_id};
@@ -26,11 +25,9 @@ pub(crate) use limit::Bodies;
 
 use crate::clock::now;
 use crate::fair_turns::Busy;
+use crate::quarantine::{Leave, Requested, requested, to_the_end};
 use crate::server::Server;
 use crate::sync::{Material, internal, run_error};
-
-/// How long whoever asked waits for a preview. Its parts have limits of their own; this is for all of them together.
-const WITHIN: Duration = Duration::from_secs(150);
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -91,24 +88,32 @@ impl From<RunError> for PreviewError {
     }
 }
 
-/// What a reference of a repository would change. For whoever watches pull requests: nobody asked, so nobody is on the
-/// record for it.
+/// How work ended that made this.
+fn end_of<T>(made: &Result<T, PreviewError>) -> WorkEnd {
+    match made {
+        Ok(_) => WorkEnd::ReadThrough,
+        Err(PreviewError::Failed(_)) => WorkEnd::Failed,
+        Err(PreviewError::Busy | PreviewError::Stopping | PreviewError::Store(_)) => WorkEnd::Untried,
+    }
+}
+
+/// What a reference of a repository would change. For whoever watches pull requests, who has leave to look at it: nobody
+/// asked, so nobody is on the record for it.
 pub(crate) async fn of_ref(
     server: &Server,
     repository: &Repository,
     reference: &str,
-    expected_commit: Option<&str>,
+    leave: Leave,
 ) -> Result<Preview, PreviewError> {
-    let expected = expected_commit.map(commit_id).transpose()?;
-    let wanted = Wanted::reference(reference, expected)
+    let wanted = Wanted::reference(reference, None)
         .map_err(|error| run_error("bad-ref", error.to_string(), REFERENCE_HELP))?;
-    let turn = server.preview_turns().take(&repository.account_id).await?;
+    let _turn = server.preview_turns().take(&repository.account_id).await?;
     let asked =
         Asked { repository: repository.clone(), wanted, confirmation: Confirmation::Missing, by: None };
-    make(server, asked, turn).await
+    make_now(server, asked, leave).await
 }
 
-/// What the tracked branch of a repository leads to now, read as if it were another account's.
+/// What the tracked branch of a repository leads to now, read as if it were another account's, because someone asks.
 pub(crate) async fn read_branch(
     server: &Server,
     account: &Account,
@@ -120,31 +125,11 @@ pub(crate) async fn read_branch(
     let turn = server.preview_turns().take(&repository.account_id).await?;
     let (server, account, repository) = (server.clone(), account.clone(), repository.clone());
     let revision = (Revision::Branch(branch), None);
-    to_the_end(turn, async move { fetch::look(&server, &account, &repository, revision, context).await })
-        .await
-}
-
-/// Does work that keeps something, such as its turn, until it ends: also when whoever asked has hung up, because what runs
-/// on a thread cannot be stopped.
-async fn to_the_end<T: Send + 'static>(
-    keep: impl Send + 'static,
-    work: impl Future<Output = Result<T, PreviewError>> + Send + 'static,
-) -> Result<T, PreviewError> {
-    let task = tokio::spawn(async move {
-        let done = work.await;
-        drop(keep);
-        done
-    });
-    match tokio::time::timeout(WITHIN, task).await {
-        Ok(Ok(done)) => done,
-        Ok(Err(panic)) => Err(internal(&panic).into()),
-        Err(_) => Err(run_error(
-            "too-slow",
-            format!("this took more than {} seconds", WITHIN.as_secs()),
-            "try again; if it stays so slow, look at the git server and at the size of the fleet",
-        )
-        .into()),
-    }
+    to_the_end(turn, async move {
+        let look = |leave| fetch::look(&server, &account, &repository, revision, (context, leave));
+        requested(&server, &Requested::Of(repository.clone()), look, end_of).await
+    })
+    .await
 }
 
 /// A preview as a comment for a forge.
@@ -162,18 +147,25 @@ pub(crate) struct Asked {
     pub(crate) by: Option<Actor>,
 }
 
-/// Makes a preview and keeps it, on a task that holds its turn to the end. The one that is returned has its whole document;
-/// the one that is kept may lack its last steps.
+/// Makes a preview that someone asks for and keeps it, on a task that holds its turn to the end. The one that is returned
+/// has its whole document; the one that is kept may lack its last steps.
 pub(crate) async fn make(
     server: &Server,
     asked: Asked,
     turn: impl Send + 'static,
 ) -> Result<Preview, PreviewError> {
     let server = server.clone();
-    to_the_end(turn, async move { make_now(&server, asked).await }).await
+    let request = match &asked.wanted {
+        Wanted::Revision(..) => Requested::Of(asked.repository.clone()),
+        Wanted::Files(..) => Requested::Sent(asked.repository.clone()),
+    };
+    to_the_end(turn, async move {
+        requested(&server, &request, |leave| make_now(&server, asked, leave), end_of).await
+    })
+    .await
 }
 
-async fn make_now(server: &Server, asked: Asked) -> Result<Preview, PreviewError> {
+async fn make_now(server: &Server, asked: Asked, leave: Leave) -> Result<Preview, PreviewError> {
     let Asked { repository, wanted, confirmation, by } = asked;
     let repository = &repository;
     let mut reading = server.store().read().await?;
@@ -184,10 +176,11 @@ async fn make_now(server: &Server, asked: Asked) -> Result<Preview, PreviewError
     let (reference, source) = (wanted.name(), wanted.source());
     let looked = match wanted {
         Wanted::Revision(revision, expected) => {
-            fetch::look(server, &account, repository, (revision, expected), context).await?
+            fetch::look(server, &account, repository, (revision, expected), (context, leave.clone())).await?
         }
         Wanted::Files(files, _) => {
-            let material = read_files(files, context, repository.path_prefix.clone()).await?;
+            let prefix = repository.path_prefix.clone();
+            let material = read_files(files, context, prefix, leave.clone()).await?;
             let notes = not_compared(&material.unknown_contents).into_iter().collect();
             Looked { material, commit: None, contributors: Vec::new(), notes }
         }
@@ -234,8 +227,16 @@ pub(crate) struct Looked {
 }
 
 /// Reads files that were sent, on a thread that may block.
-async fn read_files(files: Files, context: Context, prefix: String) -> Result<Material, RunError> {
-    let task = tokio::task::spawn_blocking(move || Material::read(&files, &context, &prefix));
+async fn read_files(
+    files: Files,
+    context: Context,
+    prefix: String,
+    leave: Leave,
+) -> Result<Material, RunError> {
+    let task = tokio::task::spawn_blocking(move || {
+        let _leave = leave;
+        Material::read(&files, &context, &prefix)
+    });
     task.await.map_err(|panic| internal(&panic))
 }
 
@@ -265,31 +266,4 @@ async fn keep(
     }
     server.commit(writing).await?;
     Ok(preview)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use tokio::sync::oneshot;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn who_hangs_up_leaves_the_turn_with_the_work() {
-        let turn = Arc::new(());
-        let (finish, finished) = oneshot::channel::<()>();
-        let asking = tokio::spawn(to_the_end(Arc::clone(&turn), async move {
-            let _ = finished.await;
-            Ok(())
-        }));
-        tokio::task::yield_now().await;
-        asking.abort();
-        assert!(asking.await.is_err_and(|error| error.is_cancelled()));
-        assert_eq!(Arc::strong_count(&turn), 2, "the work goes on");
-        finish.send(()).expect("the work waits");
-        while Arc::strong_count(&turn) > 1 {
-            tokio::task::yield_now().await;
-        }
-    }
 }

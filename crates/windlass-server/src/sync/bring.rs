@@ -1,4 +1,5 @@
-//! Bringing a commit here and reading its fleet, for runs and for previews. Decides nothing and writes no row.
+//! Bringing a commit here and reading its fleet, for runs and for previews. Decides nothing and writes no row. What was
+//! brought keeps the leave under which it was: whoever reads it works under that, too.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -11,6 +12,7 @@ use windlass_store::RunError;
 use super::fetch::{FetchPlan, run_error};
 use super::material::Material;
 use crate::numbers::{self, Outcome};
+use crate::quarantine::Leave;
 use crate::server::Server;
 
 /// A commit that is in a mirror.
@@ -20,6 +22,7 @@ pub(crate) struct Brought {
     pub(crate) commit: CommitInfo,
     /// Everyone who had a hand in it since the commit of the last good run, as far as the mirror knows.
     pub(crate) contributors: Vec<Contributor>,
+    _leave: Leave,
 }
 
 /// Why there is none.
@@ -35,6 +38,7 @@ pub(crate) async fn bring(
     server: &Server,
     plan: &FetchPlan,
     directory: PathBuf,
+    leave: Leave,
 ) -> Result<Brought, BringError> {
     let (server, plan) = (server.clone(), plan.clone());
     let task = tokio::task::spawn_blocking(move || {
@@ -59,7 +63,7 @@ pub(crate) async fn bring(
         let commit = mirror.commit(&fetched.commit).map_err(|error| local(told(&error)))?;
         let contributors =
             mirror.contributors(&fetched.commit, plan.since.as_ref()).map_err(|error| local(told(&error)))?;
-        Ok(Brought { mirror, fetched, commit, contributors })
+        Ok(Brought { mirror, fetched, commit, contributors, _leave: leave })
     });
     task.await.unwrap_or_else(|panic| Err(BringError::Failed(internal(&panic))))
 }

@@ -8,7 +8,7 @@ use windlass_store::{Repository, Run, StoreError};
 
 use super::fetch::run_error;
 use super::material::{Known, Material};
-use super::run::{Gathered, fleet_error, stored};
+use super::run::{Gathered, Holding, fleet_error, stored};
 use super::save;
 use crate::clock::now;
 use crate::server::Server;
@@ -44,9 +44,12 @@ pub(crate) async fn pretend_run(
     server.commit(writing).await?;
     let commit = remote(&repository);
     match gather(server, &mut run, &repository, commit).await? {
-        Gathered::Known(known, _turn) => save::compared(server, &mut run, &repository, &lease, known).await?,
+        Gathered::Known(known, _turn) => {
+            save::compared(server, &mut run, &repository, Holding::lease(&lease), known).await?
+        }
         Gathered::Failed(error, problems) => {
-            save::failed(server, &mut run, Some(&repository), &lease, error, problems).await?;
+            save::failed(server, &mut run, Some(&repository), Holding::lease(&lease), error, problems)
+                .await?;
         }
         Gathered::Interrupted => {}
     }

@@ -11,9 +11,9 @@ use windlass_core::diagnostic::Diagnostic;
 use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
 use windlass_core::manifest::Context;
 use windlass_core::proposal::RunStatus;
-use windlass_core::quarantine::{Standing, standing};
+use windlass_core::quarantine::{Subject, WorkEnd};
 use windlass_source::{Movement, SignedBy};
-use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError};
+use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError, Writing};
 
 use super::bring::{BringError, Brought, bring, read_material};
 use super::fetch::{FetchPlan, run_error};
@@ -22,6 +22,7 @@ use super::save;
 use crate::clock::now;
 use crate::crash::crash_point;
 use crate::numbers;
+use crate::quarantine::{Begin, CountedWork, Leave, begin};
 use crate::server::Server;
 use crate::telemetry::SPANS;
 use crate::tell;
@@ -66,8 +67,6 @@ pub(super) async fn work(server: &Server, mut run: Run) -> Ended {
     match worked {
         Ok(ended) => ended,
         Err(error) => {
-            // The database failed, or another replica took over: this process lives, so the run is not to blame.
-            server.company().survived(&run.id);
             server.report_trouble("sync", &error);
             Ended::Later
         }
@@ -105,48 +104,75 @@ async fn finish(server: &Server, run: &mut Run, lease: &Lease) -> Result<Ended, 
     let account = reading.account(&run.account_id).await?;
     let (Some(repository), Some(account)) = (repository, account) else {
         let error = run_error("repository-removed", "the repository was removed", "");
-        save::failed(server, run, None, lease, error, Vec::new()).await?;
+        save::failed(server, run, None, Holding::lease(lease), error, Vec::new()).await?;
         return Ok(Ended::Finished);
-    };
-    let deaths = match server.company().take_survivor(&run.id) {
-        true => 0,
-        false => reading.run_deaths(&run.id).await?,
     };
     drop(reading);
-    let standing = standing(deaths);
-    if standing == Standing::Quarantined || repository.quarantines.sync.is_some() {
-        save::quarantined(server, run, &repository, lease).await?;
+    if let Some(held) = &repository.quarantines.sync {
+        save::refused(server, run, &repository, lease, held).await?;
         return Ok(Ended::Finished);
     }
-    let _leave = server.company().join(standing).await;
-    begin(server, run, deaths).await?;
+    let counted = match begin(server, Subject::Sync(&repository.id)).await? {
+        Begin::Begun(counted) => counted,
+        Begin::Quarantined(suspicion) => {
+            save::quarantined(server, run, &repository, lease, suspicion).await?;
+            return Ok(Ended::Finished);
+        }
+    };
+    note_begin(server, run).await?;
     crash_point("sync.begun");
-    match gather(server, run, &account, &repository, lease).await? {
+    match gather(server, run, &account, &repository, lease, &counted.leave()).await? {
         Gathered::Known(known, _turn) => {
             crash_point("sync.read");
             let compare = tracing::trace_span!(target: SPANS, "sync.compare");
-            save::compared(server, run, &repository, lease, known).instrument(compare).await?;
+            let holding = Holding { lease, work: Some((&counted, WorkEnd::ReadThrough)) };
+            save::compared(server, run, &repository, holding, known).instrument(compare).await?;
+            counted.recorded();
             Ok(Ended::Finished)
         }
         Gathered::Interrupted => {
-            let mut writing = server.store().write().await?;
-            writing.run_survived(&run.id, deaths).await?;
-            writing.commit().await?;
+            counted.end(server, WorkEnd::Untried).await?;
             Ok(Ended::Later)
         }
         Gathered::Failed(error, problems) => {
-            save::failed(server, run, Some(&repository), lease, error, problems).await?;
+            // Problems are of a fleet that was read.
+            let end = if problems.is_empty() { WorkEnd::Failed } else { WorkEnd::ReadThrough };
+            let holding = Holding { lease, work: Some((&counted, end)) };
+            save::failed(server, run, Some(&repository), holding, error, problems).await?;
+            counted.recorded();
             Ok(Ended::Finished)
         }
     }
 }
 
+/// What whoever ends a run holds: the lease under which it was made, and the work to be ended with it.
+#[derive(Clone, Copy)]
+pub(super) struct Holding<'h> {
+    lease: &'h Lease,
+    work: Option<(&'h CountedWork<'h>, WorkEnd)>,
+}
+
+impl<'h> Holding<'h> {
+    /// Nothing was begun.
+    pub(super) fn lease(lease: &'h Lease) -> Holding<'h> {
+        Holding { lease, work: None }
+    }
+
+    /// Ends the work in the transaction that ends the run, if the lease still holds.
+    pub(super) async fn end_in(&self, writing: &mut Writing) -> Result<(), StoreError> {
+        writing.lease_check(self.lease).await?;
+        if let Some((work, end)) = self.work {
+            work.end_in(writing, end).await?;
+        }
+        Ok(())
+    }
+}
+
 /// Notes that a run began. Its event is told once, however often a server dies in the middle.
-async fn begin(server: &Server, run: &Run, deaths: i64) -> Result<(), StoreError> {
+async fn note_begin(server: &Server, run: &Run) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&run.account_id).await?;
     let now = now();
     writing.run_begin(&run.id, now).await?;
-    writing.run_beginning(&run.id, deaths).await?;
     if run.attempt == 0 {
         let message = format!("sync of {} began", run.repository_name);
         let payload = json!({"trigger": run.trigger.slug()});
@@ -170,6 +196,7 @@ async fn gather(
     account: &Account,
     repository: &Repository,
     lease: &Lease,
+    leave: &Leave,
 ) -> Result<Gathered, StoreError> {
     if !run.trigger.fetches() || repository.left_by.is_some() {
         return stored(server, run, repository).await;
@@ -184,7 +211,7 @@ async fn gather(
         Err(error) => return Ok(Gathered::Failed(error, Vec::new())),
     };
     let fetch = tracing::trace_span!(target: SPANS, "sync.fetch");
-    let bringing = bring(server, &plan, server.mirror_directory(&repository.id));
+    let bringing = bring(server, &plan, server.mirror_directory(&repository.id), leave.clone());
     let brought = match bringing.instrument(fetch).await {
         Ok(brought) => brought,
         Err(BringError::Interrupted) => return Ok(Gathered::Interrupted),

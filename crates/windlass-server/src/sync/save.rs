@@ -12,7 +12,7 @@ use windlass_core::plan::Plan;
 use windlass_core::proposal::{
     Cap, Fates, Offered, Reconciled, RunFacts, RunStatus, Status, reconcile, run_status,
 };
-use windlass_core::quarantine::Quarantines;
+use windlass_core::quarantine::{Quarantine, Subject, Suspicion, Work};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 use windlass_source::{HostKeys, Movement};
@@ -26,11 +26,12 @@ use super::decide::{self, Decided};
 use super::fetch::run_error;
 use super::keep_plan::{confirmation, keep_plan, previous_files};
 use super::material::{Known, Material};
+use super::run::Holding;
 use crate::clock::{self, now};
 use crate::crash::crash_point;
 use crate::ending::{Ending, end_all};
 use crate::offer::{self, Offer, PlannedChange, open_proposals};
-use crate::quarantine::{quarantine, refusal};
+use crate::quarantine::{HeldWork, hold, refusal};
 use crate::server::Server;
 use crate::set_approvals::SetApprovals;
 use crate::{apply, contents, tell, world};
@@ -71,13 +72,13 @@ pub(super) async fn failed(
     server: &Server,
     run: &mut Run,
     repository: Option<&Repository>,
-    lease: &Lease,
+    holding: Holding<'_>,
     error: RunError,
     problems: Vec<Diagnostic>,
 ) -> Result<(), StoreError> {
     let now = now();
     let mut writing = server.store().write_account(&run.account_id).await?;
-    writing.lease_check(lease).await?;
+    holding.end_in(&mut writing).await?;
     run.status = RunStatus::Failed;
     run.completed_at = Some(now);
     if !problems.is_empty() {
@@ -108,31 +109,33 @@ pub(super) async fn failed(
     Ok(())
 }
 
-/// Ends a run that is not begun: servers died of it, or of one before it.
+/// Ends a run that is not begun because of what is held against syncing its repository, which is quarantined.
 pub(super) async fn quarantined(
     server: &Server,
     run: &mut Run,
     repository: &Repository,
     lease: &Lease,
+    suspicion: Suspicion,
 ) -> Result<(), StoreError> {
-    let now = now();
-    let held = match &repository.quarantines.sync {
-        Some(held) => held.clone(),
-        None => {
-            let held = quarantine("syncing it", now);
-            let quarantines = Quarantines { sync: Some(held.clone()), ..repository.quarantines.clone() };
-            let mut writing = server.store().write_account(&run.account_id).await?;
-            writing.lease_check(lease).await?;
-            writing.repository_quarantine(&repository.id, &quarantines).await?;
-            let message = format!("{} is quarantined: {}", repository.name, held.reason);
-            let payload = json!({"of": "sync", "run_id": run.id});
-            let kind = "gitops.repository_quarantined";
-            writing.event(tell::run_event(kind, Severity::Critical, run, message, payload, now));
-            server.commit(writing).await?;
-            held
-        }
+    let held = HeldWork {
+        work: Work::Sync,
+        subject: Subject::Sync(&repository.id),
+        doing: "syncing it".to_owned(),
+        detail: json!({"run_id": run.id}),
     };
-    failed(server, run, Some(repository), lease, refusal(&held), Vec::new()).await
+    let held = hold(server, repository, held, suspicion).await?;
+    refused(server, run, repository, lease, &held).await
+}
+
+/// Ends a run that is not begun because of a quarantine.
+pub(super) async fn refused(
+    server: &Server,
+    run: &mut Run,
+    repository: &Repository,
+    lease: &Lease,
+    held: &Quarantine,
+) -> Result<(), StoreError> {
+    failed(server, run, Some(repository), Holding::lease(lease), refusal(held), Vec::new()).await
 }
 
 /// Compares, decides and saves. The account's writes wait meanwhile, so that nothing moves in between.
@@ -140,25 +143,25 @@ pub(super) async fn compared(
     server: &Server,
     run: &mut Run,
     repository: &Repository,
-    lease: &Lease,
+    holding: Holding<'_>,
     known: Known,
 ) -> Result<(), StoreError> {
     let now = now();
     let mut writing = server.store().write_account(&run.account_id).await?;
-    writing.lease_check(lease).await?;
+    holding.end_in(&mut writing).await?;
     let Some(account) = writing.account(&run.account_id).await? else { return Ok(()) };
     let Some(current) = writing.repository(&run.account_id, &repository.id).await? else {
         drop(writing);
         let message = "the repository was removed, or moved to another account, meanwhile";
         let error = run_error("repository-removed", message, "");
-        return failed(server, run, None, lease, error, Vec::new()).await;
+        return failed(server, run, None, holding, error, Vec::new()).await;
     };
     // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
     if !reads_the_same(&current, repository) {
         drop(writing);
         let message = "the repository's settings changed while it was read";
         let error = run_error("source-changed", message, "it is synced again by itself");
-        return failed(server, run, Some(repository), lease, error, Vec::new()).await;
+        return failed(server, run, Some(repository), holding, error, Vec::new()).await;
     }
     let repository = &current;
     credit(&mut writing, run, repository).await?;
@@ -175,7 +178,7 @@ pub(super) async fn compared(
     if let Some(error) = decide::refusal_of(&decided.plan) {
         drop(writing);
         let problems = std::mem::take(&mut material.problems);
-        return failed(server, run, Some(repository), lease, error, problems).await;
+        return failed(server, run, Some(repository), holding, error, problems).await;
     }
     let plan = &decided.plan;
     let previous_files = previous_files(&mut writing, repository, plan).await?;

@@ -1,7 +1,7 @@
 //! Beginnings that are counted, and what is not done any more.
 
-use windlass_core::quarantine::{Quarantine, Quarantines};
-use windlass_store::{PullRequestWish, Run};
+use windlass_core::quarantine::{Quarantine, Quarantines, Subject, Suspicion, Work};
+use windlass_store::PullRequestWish;
 
 use crate::world::{at, on_both};
 
@@ -10,7 +10,41 @@ fn beginnings_are_counted_until_they_are_taken_back() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await.id;
-        let run = Run::queued(&acme, &fleet, "fleet", at(1));
+        let test = Subject::Test { account: &acme, url: "https://git.example.com/a.git" };
+        let subjects =
+            [Subject::Sync(&fleet), Subject::PullRequest(&fleet, 7), Subject::Requests(&fleet), test];
+        let mut writing = world.store.write().await.unwrap();
+        for subject in subjects {
+            assert_eq!(writing.suspicion(subject).await.unwrap(), Suspicion::default());
+            for deaths in 0..2 {
+                let before = Suspicion { deaths, tries_alone: deaths };
+                writing.work_begins(subject, before, at(1)).await.unwrap();
+                let begun = Suspicion { deaths: deaths + 1, ..before };
+                assert_eq!(writing.suspicion(subject).await.unwrap(), begun, "{subject:?}");
+            }
+        }
+        let after = Suspicion { deaths: 1, tries_alone: 1 };
+        writing.work_ended(subjects[0], after, at(2)).await.unwrap();
+        assert_eq!(writing.suspicion(subjects[0]).await.unwrap(), after);
+        writing.work_ended(subjects[0], Suspicion::default(), at(2)).await.unwrap();
+        assert_eq!(writing.suspicion(subjects[0]).await.unwrap(), Suspicion::default());
+        assert_ne!(writing.suspicion(subjects[1]).await.unwrap(), Suspicion::default(), "each by itself");
+        writing.suspicions_of_tests_forget(at(2)).await.unwrap();
+        assert_eq!(writing.suspicion(test).await.unwrap(), Suspicion::default());
+        writing.commit().await.unwrap();
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        writing.repository_remove(&fleet).await.unwrap();
+        for subject in subjects {
+            assert_eq!(writing.suspicion(subject).await.unwrap(), Suspicion::default(), "{subject:?}");
+        }
+    });
+}
+
+#[test]
+fn a_pull_request_that_a_server_died_of_is_due_when_it_was_whatever_its_author_does() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await.id;
         let wish = PullRequestWish {
             account_id: acme.clone(),
             repository_id: fleet.clone(),
@@ -19,29 +53,22 @@ fn beginnings_are_counted_until_they_are_taken_back() {
             commit_sha: "one".to_owned(),
             attempts: 0,
         };
+        let other = PullRequestWish { commit_sha: "two".to_owned(), ..wish.clone() };
         let mut writing = world.store.write().await.unwrap();
-        writing.run_add(&run).await.unwrap();
         writing.pull_request_want(&wish, at(1)).await.unwrap();
-        assert_eq!(writing.run_deaths(&run.id).await.unwrap(), 0);
-        assert_eq!(writing.pull_request_deaths(&wish).await.unwrap(), 0);
-        for deaths in 0..2 {
-            writing.run_beginning(&run.id, deaths).await.unwrap();
-            writing.pull_request_beginning(&wish, deaths).await.unwrap();
-            assert_eq!(writing.run_deaths(&run.id).await.unwrap(), deaths + 1);
-            assert_eq!(writing.pull_request_deaths(&wish).await.unwrap(), deaths + 1);
-        }
-        // Neither other commits nor closing it make a pull request look innocent.
-        writing
-            .pull_request_want(&PullRequestWish { commit_sha: "two".to_owned(), ..wish.clone() }, at(2))
-            .await
-            .unwrap();
+        writing.work_begins(wish.subject(), Suspicion::default(), at(1)).await.unwrap();
+        writing.pull_request_later(&wish, at(100)).await.unwrap();
+        writing.pull_request_want(&other, at(2)).await.unwrap();
         writing.pull_request_forget(&fleet, 7).await.unwrap();
-        assert_eq!(writing.pull_request_deaths(&wish).await.unwrap(), 2);
-        writing.run_survived(&run.id, 1).await.unwrap();
-        writing.pull_request_survived(&wish, 0).await.unwrap();
-        assert_eq!(writing.run_deaths(&run.id).await.unwrap(), 1);
+        writing.pull_request_want(&other, at(3)).await.unwrap();
+        assert_eq!(writing.pull_requests_due(at(99), at(600), 9).await.unwrap(), []);
+        let due = writing.pull_requests_due(at(100), at(600), 9).await.unwrap();
+        assert_eq!(due, [PullRequestWish { attempts: 1, ..other.clone() }], "but where it leads now counts");
+        writing.work_ended(wish.subject(), Suspicion::default(), at(4)).await.unwrap();
+        writing.pull_request_want(&other, at(5)).await.unwrap();
+        assert_eq!(writing.pull_requests_due(at(5), at(600), 9).await.unwrap(), [other]);
         writing.pull_request_forget(&fleet, 7).await.unwrap();
-        assert!(writing.pull_requests_due(at(9), at(600), 9).await.unwrap().is_empty());
+        assert_eq!(writing.pull_requests_due(at(999), at(9999), 9).await.unwrap(), []);
     });
 }
 
@@ -57,11 +84,13 @@ fn a_quarantined_repository_is_never_due_and_a_released_one_is() {
             due.iter().any(|repository| repository.id == fleet)
         };
         assert!(is_due(&mut writing).await);
-        let held = Some(Quarantine { reason: "it died of \"sync\"".to_owned(), since_ms: 7 });
-        let of_requests = Quarantines { pull_requests: held.clone(), sync: None };
-        writing.repository_quarantine(&fleet, &of_requests).await.unwrap();
-        assert!(is_due(&mut writing).await, "only its pull requests are held");
-        let of_sync = Quarantines { sync: held, pull_requests: None };
+        let held = Quarantine { reason: "it died of \"sync\"".to_owned(), since_ms: 7 };
+        for work in [Work::PullRequests, Work::Requests] {
+            let quarantines = Quarantines::default().with(work, held.clone());
+            writing.repository_quarantine(&fleet, &quarantines).await.unwrap();
+            assert!(is_due(&mut writing).await, "only {work:?} is held");
+        }
+        let of_sync = Quarantines::default().with(Work::Sync, held);
         writing.repository_quarantine(&fleet, &of_sync).await.unwrap();
         assert!(!is_due(&mut writing).await);
         let stored = writing.repository(&acme, &fleet).await.unwrap().unwrap();

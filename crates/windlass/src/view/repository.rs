@@ -75,6 +75,7 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
         let what = match held.of {
             QuarantinedWork::Sync => "not synced",
             QuarantinedWork::PullRequests => "pull requests not planned",
+            QuarantinedWork::Requests => "not previewed or tested",
         };
         let red = AnsiColor::Red.on_default();
         writeln!(out, "  {red}{what} since {}: {}{red:#}", relative(&held.since), clean(&held.reason))?;

@@ -1,12 +1,13 @@
 //! What people who can push, or open a pull request, try: the server says why it does not go along, and lives.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use windlass_api::client::ClientError;
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{QuarantinedWork, RepositoryEnvelope, RepositoryFields};
 use windlass_testkit::servers::WorkTree;
 
 use crate::api::Api;
-use crate::fleet::{TUTORIAL, register, repository_with};
+use crate::fleet::{TUTORIAL, fleet, register, repository_with};
 use crate::installation::{Installation, Server};
 
 /// More than a server needs in these tests, and far less than what kills one.
@@ -14,6 +15,25 @@ const MEMORY_KB: u64 = 600_000;
 
 fn released(api: &Api, id: &str) -> RepositoryEnvelope {
     api.send(api.call(Operation::RepositoryRelease, &[id])).unwrap()
+}
+
+fn preview(api: &Api, id: &str, body: &Value) -> crate::api::Result<String> {
+    api.text(api.call(Operation::PreviewCreate, &[id]).body(body))
+}
+
+fn test(api: &Api, id: &str) -> crate::api::Result<String> {
+    api.text(api.call(Operation::RepositoryTest, &[id]))
+}
+
+/// It is refused because of a quarantine.
+#[track_caller]
+fn is_quarantined(answer: crate::api::Result<String>) {
+    match answer {
+        Err(ClientError::Refused { status: 409, body }) if body.code == "quarantined" => {
+            assert!(body.help.contains("windlass repo release"), "{body:?}");
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The most memory that a server ever had, where the system tells.
@@ -85,6 +105,11 @@ fn what_kills_the_server_twice_is_quarantined_until_someone_releases_it() {
     let events = api.events(0).unwrap();
     let told: Vec<_> = events.iter().filter(|event| event.kind == "gitops.repository_quarantined").collect();
     assert_eq!(told.len(), 1, "once, however often it is refused");
+    // Nobody has it read in another way; what they send themselves is another matter.
+    is_quarantined(preview(api, &id, &json!({"ref": "main"})));
+    is_quarantined(preview(api, &id, &json!({"commit": work.git(&["rev-parse", "main"])})));
+    is_quarantined(test(api, &id));
+    preview(api, &id, &json!({"files": {"fleet.yaml": TUTORIAL}})).unwrap();
     assert!(server.is_running());
     server.stop();
 
@@ -97,6 +122,74 @@ fn what_kills_the_server_twice_is_quarantined_until_someone_releases_it() {
         audit.iter().filter(|it| it.action == "repository.release").map(|it| &it.detail).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0]["released"]["sync"]["reason"].is_string(), "{told:?}");
+    server.stop();
+}
+
+#[test]
+fn what_someone_asks_for_is_quarantined_when_it_kills_the_server_and_no_bystander_is() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let (work, other_work) = (repository_with(TUTORIAL), repository_with(&fleet("")));
+    let id = register(&server.api, "fleet", &work).id;
+    let bystander = register(&server.api, "bystander", &other_work).id;
+    for id in [&id, &bystander] {
+        assert_eq!(server.api.sync(id).unwrap().error, None);
+    }
+    server.stop();
+    let mut dying = installation.serve_dying_at(Some("requested.begun"), &[]);
+    let _ = preview(&dying.api, &id, &json!({"ref": "main"}));
+    dying.wait_for_end();
+    let mut dying = installation.serve_dying_at(Some("requested.begun"), &[]);
+    let _ = test(&dying.api, &id);
+    dying.wait_for_end();
+    // The third start would come to the same point, and does not.
+    let mut server = installation.serve_dying_at(Some("requested.begun"), &[]);
+    let api = &server.api;
+    is_quarantined(preview(api, &id, &json!({"ref": "main"})));
+    is_quarantined(test(api, &id));
+    let held = api.repository(&id).unwrap();
+    assert_eq!(held.quarantines.len(), 1, "{held:?}");
+    assert_eq!(held.quarantines[0].of, QuarantinedWork::Requests);
+    assert!(held.quarantines[0].reason.contains("died twice"), "{held:?}");
+    for id in [&id, &bystander] {
+        assert_eq!(api.sync(id).unwrap().error, None, "syncing it killed nobody");
+    }
+    assert!(api.repository(&bystander).unwrap().quarantines.is_empty());
+    assert!(server.is_running());
+    server.stop();
+
+    let server = installation.serve(&[]);
+    assert!(released(&server.api, &id).gitops_repository.quarantines.is_empty());
+    preview(&server.api, &id, &json!({"ref": "main"})).unwrap();
+    test(&server.api, &id).unwrap();
+    server.stop();
+}
+
+#[test]
+fn a_repository_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_an_end() {
+    let installation = Installation::new();
+    let server = installation.serve(&[]);
+    let work = repository_with(TUTORIAL);
+    let id = register(&server.api, "fleet", &work).id;
+    server.stop();
+    let mut dying = installation.serve_dying_at(Some("sync.fetched"), &[]);
+    let _ = dying.api.sync(&id);
+    dying.wait_for_end();
+    // Whoever made it has nothing fetched any more, which keeps everybody waiting and brings nothing to light.
+    work.git(&["branch", "-m", "main", "elsewhere"]);
+    let server = installation.serve(&[]);
+    let api = &server.api;
+    api.wait_for("the run that was begun", |api| {
+        let run = api.run(&api.repository(&id).ok()?.last_run_id?).ok()?;
+        (run.status == "failed").then_some(())
+    });
+    assert_eq!(api.sync(&id).unwrap().error.unwrap().code, "branch-missing");
+    let error = api.sync(&id).unwrap().error.unwrap();
+    assert_eq!(error.code, "quarantined", "{error:?}");
+    assert!(error.message.contains("2 tries with nothing beside it came to no end"), "{error:?}");
+    work.git(&["branch", "-m", "elsewhere", "main"]);
+    released(api, &id);
+    assert_eq!(api.sync(&id).unwrap().error, None);
     server.stop();
 }
 

@@ -226,6 +226,28 @@ fn a_pull_request_that_kills_the_server_twice_is_not_looked_at_a_third_time() {
 }
 
 #[test]
+fn a_pull_request_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_an_end() {
+    let (place, installation) = (Place::new(Flavour::GitHub), Installation::new());
+    let server = place.serve(&installation);
+    let id = place.register(&server.api);
+    server.api.apply_all(&id).unwrap();
+    server.stop();
+    let commit = place.propose(&nodes("web", "web", 0..3));
+    let mut first = place.serve_dying_at(&installation, Some("preview.begun"));
+    assert_eq!(place.tell(&first, &id, "opened", &commit)["status"], "accepted");
+    first.wait_for_end();
+    // Nothing can be fetched any more: each try keeps everybody waiting and brings nothing to light.
+    place.work.git(&["update-ref", "-d", "refs/pull/3/head"]);
+    let server = place.serve(&installation);
+    let told = place.comment(&server.api, "quarantined");
+    assert!(told.contains("2 tries with nothing beside it came to no end"), "{told}");
+    let held = server.api.repository(&id).unwrap();
+    assert_eq!(held.quarantines[0].of, QuarantinedWork::PullRequests, "{held:?}");
+    assert_eq!(server.api.sync(&id).unwrap().error, None, "the repository itself is synced as ever");
+    server.stop();
+}
+
+#[test]
 fn pull_requests_from_forks_are_planned_only_where_that_is_allowed() {
     for flavour in [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab] {
         let (place, installation) = (Place::new(flavour), Installation::new());
