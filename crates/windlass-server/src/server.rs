@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,7 @@ struct Inner {
     allowances: Allowances,
     password_turns: PasswordTurns,
     connections: Arc<Connections>,
+    untrusted_proxy_told: AtomicBool,
     stream_places: StreamPlaces,
     sender: Sender,
     oidc: Option<Oidc>,
@@ -132,6 +133,7 @@ impl Server {
             allowances: Allowances::default(),
             password_turns: PasswordTurns::default(),
             connections: Arc::new(Connections::new(limits, timeouts)),
+            untrusted_proxy_told: AtomicBool::new(false),
             stream_places: StreamPlaces::new(limits.total / 2),
             sender,
             oidc,
@@ -185,6 +187,17 @@ impl Server {
     /// Who this process is among replicas.
     pub(crate) fn holder(&self) -> &str {
         &self.inner.holder
+    }
+
+    /// Says, once, that requests seem to come through a proxy that is not trusted: then everybody behind it is one address.
+    pub(crate) fn warn_of_untrusted_proxy(&self, address: std::net::IpAddr) {
+        if !self.inner.untrusted_proxy_told.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                %address,
+                "requests say that they were forwarded, by an address that is not a trusted proxy; if it is yours, name it \
+                 with --trusted-proxy: until then everybody behind it counts as one address"
+            );
+        }
     }
 
     /// What signs sessions, forms and checkpoints, and gives webhooks their secrets.
@@ -265,7 +278,7 @@ impl Server {
 
     /// Ends what is under way as soon as it can be ended without losing anything.
     pub(crate) fn stop(&self) {
-        self.inner.interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.inner.interrupt.store(true, Ordering::Relaxed);
         self.inner.stopping.send_replace(true);
     }
 

@@ -79,6 +79,13 @@ pub struct ForwardedHeaders<'h> {
     pub forwarded: Vec<&'h str>,
 }
 
+impl ForwardedHeaders<'_> {
+    /// Whether the request says nothing about it.
+    pub fn is_empty(&self) -> bool {
+        self.x_forwarded_for.is_empty() && self.x_forwarded_proto.is_empty() && self.forwarded.is_empty()
+    }
+}
+
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {

@@ -5,6 +5,9 @@
 //! keeps them out. For everyone else the block limits how fast names and passwords can be tried from one place, and the
 //! person's own count makes each attempt a little slower but never refuses one: otherwise anyone could lock anyone out.
 //! A success forgets the first count alone. An attacker with an account of his own gains nothing by signing in between.
+//!
+//! Neighbours share an address, and one of them could take every try that a person has there. So a browser in which someone
+//! signed in before is known by itself, and failures in it are counted for it alone. It proves nobody's identity.
 
 use std::time::Duration;
 
@@ -45,6 +48,8 @@ const LONGEST_DELAY: Duration = Duration::from_secs(3);
 pub enum Subject<'s> {
     /// A person, by the e-mail address that was typed, at a block of addresses.
     PersonAt(&'s str, AddressBlock),
+    /// A device on which a person signed in before, by its id.
+    Device(&'s str),
     /// A block of addresses.
     Block(AddressBlock),
     /// A person, wherever they are.
@@ -58,6 +63,7 @@ impl Subject<'_> {
     pub fn key(&self) -> String {
         match self {
             Subject::PersonAt(email, block) => format!("{}{block}", Self::keys_of_person(email)),
+            Subject::Device(id) => format!("device:{}", digest_of(id)),
             Subject::Block(block) => format!("block:{block}"),
             Subject::Person(email) => format!("person:{}", digest_of(email)),
             Subject::Session(id) => format!("session:{}", digest_of(id)),
@@ -72,7 +78,7 @@ impl Subject<'_> {
     /// How long it takes to forget one failure; none where failures are forgotten all together.
     pub fn forgets_one_in(&self) -> Option<Duration> {
         match self {
-            Subject::PersonAt(..) | Subject::Session(_) => None,
+            Subject::PersonAt(..) | Subject::Device(_) | Subject::Session(_) => None,
             Subject::Block(_) => Some(BLOCK_FORGETS),
             Subject::Person(_) => Some(PERSON_FORGETS),
         }
@@ -114,6 +120,8 @@ impl Failures {
 /// Whether somebody signed in from where they try now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
+    /// On the same device, wherever it is now.
+    OwnDevice,
     /// They did, not long ago.
     Known,
     /// They did not, or there is no such person.
@@ -125,8 +133,8 @@ pub enum Place {
 pub struct SignInCounts {
     /// Whether they signed in from there before.
     pub place: Place,
-    /// Of the person at the block.
-    pub person_at: Option<Failures>,
+    /// Of the person at the block, or of their device.
+    pub own: Option<Failures>,
     /// Of the block.
     pub block: Option<Failures>,
     /// Of the person wherever they are.
@@ -149,11 +157,12 @@ pub enum Verdict {
 pub fn judge_sign_in(counts: &SignInCounts, now: Timestamp) -> Verdict {
     let longest = match counts.place {
         Place::Known => LONGEST_WAIT_WHERE_KNOWN,
-        Place::Unknown => LONGEST_WAIT,
+        // Nobody but who has the device makes anyone wait there.
+        Place::OwnDevice | Place::Unknown => LONGEST_WAIT,
     };
-    let own = counts.person_at.map_or(Duration::ZERO, |failures| failures.wait_left(longest, now));
+    let own = counts.own.map_or(Duration::ZERO, |failures| failures.wait_left(longest, now));
     let (shared, delay) = match counts.place {
-        Place::Known => (Duration::ZERO, Duration::ZERO),
+        Place::OwnDevice | Place::Known => (Duration::ZERO, Duration::ZERO),
         Place::Unknown => (block_wait(counts.block, now), person_delay(counts.person, now)),
     };
     match own.max(shared) {
@@ -205,18 +214,18 @@ mod tests {
     }
 
     const NOTHING: SignInCounts =
-        SignInCounts { place: Place::Unknown, person_at: None, block: None, person: None };
+        SignInCounts { place: Place::Unknown, own: None, block: None, person: None };
 
     const AT_ONCE: Verdict = Verdict::Try { delay: Duration::ZERO };
 
     #[test]
     fn some_failures_are_free_and_then_each_wait_is_twice_as_long_up_to_a_limit() {
-        let own = |count| judge_sign_in(&SignInCounts { person_at: failures(count, 0), ..NOTHING }, at(0));
+        let own = |count| judge_sign_in(&SignInCounts { own: failures(count, 0), ..NOTHING }, at(0));
         assert_eq!(own(4), AT_ONCE);
         assert_eq!(own(5), Verdict::Wait(Duration::from_secs(1)));
         assert_eq!(own(8), Verdict::Wait(Duration::from_secs(8)));
         assert_eq!(own(i64::MAX), Verdict::Wait(LONGEST_WAIT));
-        let counts = SignInCounts { person_at: failures(8, 0), ..NOTHING };
+        let counts = SignInCounts { own: failures(8, 0), ..NOTHING };
         assert_eq!(judge_sign_in(&counts, at(3)), Verdict::Wait(Duration::from_secs(5)));
         assert_eq!(judge_sign_in(&counts, at(8)), AT_ONCE);
         assert_eq!(judge_session(failures(30, 0), at(0)), Verdict::Wait(LONGEST_WAIT_OF_SESSION));
@@ -226,13 +235,18 @@ mod tests {
     fn whatever_strangers_do_nobody_waits_long_where_they_signed_in_before() {
         let counts = SignInCounts {
             place: Place::Known,
-            person_at: None,
+            own: None,
             block: failures(1_000_000, 0),
             person: failures(1_000_000, 0),
         };
         assert_eq!(judge_sign_in(&counts, at(0)), AT_ONCE);
-        let neighbour = SignInCounts { person_at: failures(1_000_000, 0), ..counts };
+        let neighbour = SignInCounts { own: failures(1_000_000, 0), ..counts };
         assert_eq!(judge_sign_in(&neighbour, at(0)), Verdict::Wait(LONGEST_WAIT_WHERE_KNOWN));
+        // On a device of their own they wait for nobody but themselves.
+        let device = SignInCounts { place: Place::OwnDevice, ..counts };
+        assert_eq!(judge_sign_in(&device, at(0)), AT_ONCE);
+        let stolen = SignInCounts { own: failures(1_000_000, 0), ..device };
+        assert_eq!(judge_sign_in(&stolen, at(0)), Verdict::Wait(LONGEST_WAIT));
     }
 
     #[test]

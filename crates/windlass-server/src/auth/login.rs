@@ -8,6 +8,7 @@ use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, AuditEntry, Outcome, Session, StoreError, User, new_id};
 
+use super::device::{read_device, sign_device};
 use super::identity::sign_session;
 use super::password::verify_password;
 use super::throttle::{Counted, Trier, count_sign_in, foresee_sign_in};
@@ -29,6 +30,8 @@ pub(crate) struct PasswordSignIn<'s> {
     pub(crate) account: Option<&'s str>,
     /// Their network address.
     pub(crate) address: &'s str,
+    /// What their browser kept of an earlier sign-in.
+    pub(crate) device: Option<&'s str>,
     pub(crate) request_id: &'s str,
 }
 
@@ -36,6 +39,8 @@ pub(crate) struct PasswordSignIn<'s> {
 pub(crate) struct SignedIn {
     pub(crate) token: Redacted<String>,
     pub(crate) expires_at: Timestamp,
+    /// What their browser keeps for the next sign-in.
+    pub(crate) device: Option<Redacted<String>>,
 }
 
 /// Why someone could not sign in.
@@ -67,12 +72,13 @@ impl From<Busy> for LoginError {
 
 /// Signs someone in.
 pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<SignedIn, LoginError> {
-    let PasswordSignIn { email, password, account, address, request_id } = wish;
+    let PasswordSignIn { email, password, account, address, device, request_id } = wish;
     let block = AddressBlock::of_text(address);
     let mut reading = server.store().read().await?;
     let user = reading.user(email.trim()).await?.filter(|user| user.email == email.trim().to_lowercase());
     let user_id = user.as_ref().map_or("", |user| user.id.as_str());
-    let trier = Trier { email, user_id, block };
+    let device = device.and_then(|text| read_device(server, text, user_id));
+    let trier = Trier { email, user_id, block, device: device.as_deref() };
     let delay = foresee_sign_in(&mut reading, &trier).await.inspect_err(count_throttled)?;
     // The same questions are asked whether there is such a person or not, so that the time tells nothing.
     let memberships = reading.memberships(user_id).await?;
@@ -107,7 +113,8 @@ pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<S
     drop(turn);
     let proven = Proven { user, account_id: &account_id, actor: &actor, by: "password" };
     let signed_in = begin_session(server, &proven, &counted).await?;
-    signed_in.ok_or(LoginError::Refused)
+    let signed_in = signed_in.ok_or(LoginError::Refused)?;
+    Ok(SignedIn { device: sign_device(server, &user.id, device), ..signed_in })
 }
 
 /// Someone of whom it is proved who they are.
@@ -144,7 +151,8 @@ pub(super) async fn begin_session(
     server.commit(writing).await?;
     numbers::sign_in(by, numbers::Outcome::Done);
     let token = sign_session(server, &user.id, &session.id, session.expires_at);
-    Ok(token.map(|token| SignedIn { token, expires_at: session.expires_at }))
+    let device = sign_device(server, &user.id, None);
+    Ok(token.map(|token| SignedIn { token, expires_at: session.expires_at, device }))
 }
 
 fn count_throttled(error: &LoginError) {

@@ -1,5 +1,6 @@
 //! Who is asking, and may they?
 
+mod device;
 mod identity;
 mod login;
 mod password;
@@ -8,6 +9,7 @@ mod sso;
 mod throttle;
 mod turns;
 
+pub(crate) use device::DEVICE;
 pub(crate) use identity::{AuthError, Identity, identify, role_holds};
 pub(crate) use login::{LoginError, PasswordSignIn, SignedIn, login};
 pub(crate) use password::{check_strength, hash_password, one_time_password, verify_password};

@@ -24,6 +24,18 @@ pub(super) struct Trier<'t> {
     /// Who has that address; empty if nobody has.
     pub(super) user_id: &'t str,
     pub(super) block: AddressBlock,
+    /// The device of theirs that they use.
+    pub(super) device: Option<&'t str>,
+}
+
+impl Trier<'_> {
+    /// Where nobody but they, or their neighbours if their device is not known, are counted.
+    fn own(&self) -> Subject<'_> {
+        match self.device {
+            Some(id) => Subject::Device(id),
+            None => Subject::PersonAt(self.email, self.block),
+        }
+    }
 }
 
 /// What was counted for an attempt, to be undone if it succeeds.
@@ -49,11 +61,15 @@ impl Counted {
 }
 
 async fn load_counts(reading: &mut Reading, trier: &Trier<'_>) -> Result<SignInCounts, StoreError> {
-    let Trier { email, user_id, block } = *trier;
+    let Trier { email, user_id, block, device } = *trier;
     let is_known = reading.sign_in_place_is_known(user_id, &block.to_string()).await?;
     Ok(SignInCounts {
-        place: if is_known { Place::Known } else { Place::Unknown },
-        person_at: reading.failures(&Subject::PersonAt(email, block).key()).await?,
+        place: match (device, is_known) {
+            (Some(_), _) => Place::OwnDevice,
+            (None, true) => Place::Known,
+            (None, false) => Place::Unknown,
+        },
+        own: reading.failures(&trier.own().key()).await?,
         block: reading.failures(&Subject::Block(block).key()).await?,
         person: reading.failures(&Subject::Person(email).key()).await?,
     })
@@ -73,18 +89,18 @@ pub(super) async fn foresee_sign_in(
 /// Counts an attempt to sign in with a password.
 pub(super) async fn count_sign_in(server: &Server, trier: &Trier<'_>) -> Result<Counted, LoginError> {
     let now = now();
-    let person_at = Subject::PersonAt(trier.email, trier.block);
+    let own = trier.own();
     let shared = [Subject::Block(trier.block), Subject::Person(trier.email)];
     let mut writing = server.store().write().await?;
-    for subject in [person_at, shared[0], shared[1]] {
+    for subject in [own, shared[0], shared[1]] {
         writing.failures_lock(&subject.key()).await?;
     }
     let counts = load_counts(&mut writing, trier).await?;
     if let Verdict::Wait(wait) = judge_sign_in(&counts, now) {
         return Err(LoginError::Throttled(wait));
     }
-    let mut counted = Counted { forgotten: vec![person_at.key()], taken_back: Vec::new() };
-    count(&mut writing, person_at, now).await?;
+    let mut counted = Counted { forgotten: vec![own.key()], taken_back: Vec::new() };
+    count(&mut writing, own, now).await?;
     if counts.place == Place::Unknown {
         for subject in shared {
             count(&mut writing, subject, now).await?;

@@ -31,6 +31,8 @@ pub(super) async fn login(
         password: Redacted::new(body.password),
         account: body.account.as_deref(),
         address: &address,
+        // The API never looks at cookies.
+        device: None,
         request_id: &request_id,
     };
     let signed_in = auth::login(&server, wish).await?;

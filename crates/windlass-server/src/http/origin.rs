@@ -28,7 +28,11 @@ pub(super) fn of(server: &Server, request: &Request) -> Origin {
     let peer = request.extensions().get::<Peer>();
     let address = peer.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.address.ip());
     let headers = forwarded_headers(request.headers());
-    let found = origin_of(address, &headers, &server.config().trusted_proxies);
+    let trusted = &server.config().trusted_proxies;
+    let found = origin_of(address, &headers, trusted);
+    if !headers.is_empty() && !trusted.contains(address) {
+        server.warn_of_untrusted_proxy(address);
+    }
     let scheme = found.scheme.or(peer.map(|peer| peer.scheme)).unwrap_or(Scheme::Http);
     Origin { address: found.address.to_string(), scheme }
 }

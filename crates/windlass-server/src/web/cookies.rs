@@ -1,4 +1,4 @@
-//! The cookies of the web app: the session, the first visit, a sign-in under way, a notice, the theme.
+//! The cookies of the web app: the session, the first visit, a sign-in under way, the device, a notice, the theme.
 //!
 //! The session's cookie holds the same token that `Authorization: Bearer` would; the API itself never looks at cookies.
 
@@ -15,6 +15,8 @@ pub(super) enum Cookie {
     Visit,
     /// A sign-in through the provider that is under way. The browser comes back from another site, and brings it.
     Attempt,
+    /// That someone signed in on this device before, so that neighbours behind the same address are not in their way.
+    Device,
     /// What was just done.
     Notice,
     /// Light or dark. The script writes it.
@@ -28,6 +30,7 @@ impl Cookie {
             Cookie::Session => "windlass_session",
             Cookie::Visit => "windlass_visit",
             Cookie::Attempt => "windlass_attempt",
+            Cookie::Device => "windlass_device",
             Cookie::Notice => "windlass_notice",
             Cookie::Theme => return "windlass_theme".to_owned(),
         };

@@ -18,7 +18,7 @@ use super::cookies::Cookie;
 use super::form::Form;
 use super::frame;
 use super::visit::{Visit, local};
-use crate::auth::{Identity, PasswordSignIn, SignedIn, login};
+use crate::auth::{DEVICE, Identity, PasswordSignIn, SignedIn, login};
 use crate::clock::now;
 use crate::http::auth::{change_password, end_session};
 use crate::http::error::HttpError;
@@ -132,8 +132,14 @@ pub(super) async fn sign_in(State(server): State<Server>, visit: Visit, form: Fo
     let (email, account) = (form.text("email"), form.filled("account"));
     let password = Redacted::new(form.text("password").to_owned());
     let next = local(form.text("next")).unwrap_or("/app");
-    let wish =
-        PasswordSignIn { email, password, account, address: &visit.address, request_id: &visit.request_id };
+    let wish = PasswordSignIn {
+        email,
+        password,
+        account,
+        address: &visit.address,
+        device: visit.device.as_deref(),
+        request_id: &visit.request_id,
+    };
     match login(&server, wish).await {
         Ok(signed_in) => {
             let mut response = go(next);
@@ -160,11 +166,14 @@ pub(super) async fn sign_in(State(server): State<Server>, visit: Visit, form: Fo
     }
 }
 
-/// Gives a browser its session.
+/// Gives a browser its session, and has it remember that someone signed in there.
 pub(super) fn begin(response: &mut Response, signed_in: &SignedIn, scheme: Scheme) {
     let seconds = signed_in.expires_at.since(now()).as_secs();
     set_cookie(response, Cookie::Session.set(signed_in.token.expose(), seconds, scheme));
     set_cookie(response, Cookie::Visit.set("", 0, scheme));
+    if let Some(device) = &signed_in.device {
+        set_cookie(response, Cookie::Device.set(device.expose(), DEVICE.as_secs(), scheme));
+    }
 }
 
 pub(super) async fn sign_out(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
@@ -205,6 +214,7 @@ pub(super) async fn password(
         password: Redacted::new(new.to_owned()),
         account: Some(&who.account_id),
         address: &visit.address,
+        device: visit.device.as_deref(),
         request_id: &visit.request_id,
     };
     let signed_in = login(&server, wish).await?;

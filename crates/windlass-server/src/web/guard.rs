@@ -91,6 +91,7 @@ impl Asking {
             binding: Cookie::Visit.read(headers, scheme).unwrap_or_default().to_owned(),
             notice: None,
             authorization: asked.authorization.clone(),
+            device: Cookie::Device.read(headers, scheme).map(str::to_owned),
             seen: 0,
             here: here_of(request.uri()),
             scheme,

@@ -34,6 +34,8 @@ pub(super) struct Visit {
     pub(super) notice: Option<Notice>,
     /// The `Authorization` that the session's cookie stands for.
     pub(super) authorization: Option<String>,
+    /// What the device's cookie says.
+    pub(super) device: Option<String>,
     /// The last event before anything of the page was read: what happens from then on makes the page look again.
     pub(super) seen: i64,
     /// The page's own address.

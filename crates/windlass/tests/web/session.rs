@@ -2,9 +2,11 @@
 
 use serde_json::json;
 use windlass_api::permission::Role;
+use windlass_core::inbound::address::AddressBlock;
+use windlass_core::inbound::throttle::Subject;
 
 use crate::browser::{Browser, csrf, field};
-use crate::harness::{ALL, Installation, Life, Reply, config};
+use crate::harness::{ALL, Installation, Life, Reply, config, now};
 
 const PASSWORD: &str = "correct horse battery staple";
 
@@ -20,6 +22,39 @@ async fn sign_in(browser: &mut Browser<'_>, email: &str, password: &str, next: &
     let page = browser.page("/app/sign-in").await;
     let fields = [("email", email), ("password", password), ("next", next), ("account", "")];
     browser.submit(&page, "/app/sign-in", &fields).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_neighbour_keeps_someone_out_of_a_browser_in_which_they_signed_in_before() {
+    let installation = Installation::start().await;
+    let (email, once) = newcomer(&installation).await;
+    let mut own = Browser::new(&installation);
+    assert_eq!(sign_in(&mut own, &email, &once, "/app").await.status, 303);
+    own.cookies.remove("windlass_session");
+    let device = own.cookies["windlass_device"].clone();
+    // Someone behind the same address takes every try that there is.
+    let neighbours = Subject::PersonAt(&email, AddressBlock::of_text("127.0.0.1"));
+    let mut writing = installation.store.write().await.unwrap();
+    for _ in 0..100 {
+        writing.failure_add(&neighbours.key(), None, now()).await.unwrap();
+    }
+    writing.commit().await.unwrap();
+    assert_eq!(sign_in(&mut Browser::new(&installation), &email, &once, "/app").await.status, 429);
+    // What is forged, or another person's, is as good as none.
+    let root = installation.root().await;
+    for text in [format!("{device}x"), device.replacen('.', ".e30", 1), root.token] {
+        let mut forger = Browser::new(&installation);
+        forger.cookies.insert("windlass_device".to_owned(), text);
+        assert_eq!(sign_in(&mut forger, &email, &once, "/app").await.status, 429);
+    }
+    let stranger = sign_in(&mut own, "someone@example.com", "guess", "/app").await;
+    assert_eq!(stranger.status, 403, "for others, the device is none: they are counted as anybody");
+    assert_eq!(sign_in(&mut own, &email, &once, "/app").await.status, 303);
+    // It lets nobody in.
+    let mut alone = Browser::new(&installation);
+    alone.cookies.insert("windlass_session".to_owned(), device.clone());
+    alone.cookies.insert("windlass_device".to_owned(), device);
+    assert_eq!(alone.get("/app").await.status, 303);
 }
 
 #[tokio::test(flavor = "multi_thread")]
