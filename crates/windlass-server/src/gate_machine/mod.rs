@@ -37,7 +37,7 @@ async fn no_accepted_resource_changes_unless_someone_who_may_approve_allowed_exa
     let mut installation = Installation::new(MANY).await;
     for (done, seed) in (first..first.saturating_add(count)).enumerate() {
         if done > 0 && done % ACCOUNTS == 0 {
-            let cap = if done / ACCOUNTS % 2 == 0 { MANY } else { FEW };
+            let cap = if (done / ACCOUNTS).is_multiple_of(2) { MANY } else { FEW };
             installation = Installation::new(cap).await;
         }
         let tally = Sequence::begin(&installation, seed).await.run().await;
