@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
 use windlass_core::address_guard::{AddressClass, AddressRules};
 
 /// Why a host is not connected to.
@@ -91,8 +92,8 @@ impl Guard {
     /// The same on a thread that may block.
     pub async fn resolve_async(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
         let (guard, name) = (self.clone(), host.to_owned());
-        let resolved = tokio::task::spawn_blocking(move || guard.resolve(&name, port)).await;
-        resolved.unwrap_or_else(|_| Err(ResolveError::NotFound { host: host.to_owned() }))
+        let resolved = on_a_thread(move || guard.resolve(&name, port)).await;
+        resolved.unwrap_or_else(|| Err(ResolveError::NotFound { host: host.to_owned() }))
     }
 
     /// Checks an address that was written down as one, which nobody resolves.
@@ -112,6 +113,23 @@ impl Guard {
         found.iter().try_for_each(|address| self.check(host, port, *address))?;
         Ok(found)
     }
+}
+
+/// Names that are looked up at once. A resolver can be slow, because whoever has a name says so: it must not take all the
+/// threads that passwords and git need, too.
+const LOOKUPS: usize = 64;
+
+static ROOM: Semaphore = Semaphore::const_new(LOOKUPS);
+
+/// Looks something up on a thread that may block. It keeps its room until it ends, also if nobody waits for it any more.
+/// Nothing if the thread died.
+pub(crate) async fn on_a_thread<T: Send + 'static>(lookup: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let room = ROOM.acquire().await.ok()?;
+    let task = tokio::task::spawn_blocking(move || {
+        let _room = room;
+        lookup()
+    });
+    task.await.ok()
 }
 
 fn system_lookup(host: &str) -> io::Result<Vec<IpAddr>> {
@@ -135,6 +153,40 @@ mod tests {
     use windlass_core::address_guard::{AllowedAddress, PrivateAddresses};
 
     use super::*;
+
+    #[tokio::test]
+    async fn names_that_are_slow_to_resolve_take_no_more_threads_than_their_room() {
+        let running = Arc::new(AtomicUsize::new(0));
+        let (finish, finished) = std::sync::mpsc::channel::<()>();
+        let finished = std::sync::Mutex::new(finished);
+        let lookup = {
+            let running = Arc::clone(&running);
+            move |_: &str| {
+                running.fetch_add(1, Ordering::SeqCst);
+                // Until the other end is dropped.
+                let _ = finished.lock().unwrap().recv();
+                running.fetch_sub(1, Ordering::SeqCst);
+                Ok(vec![IpAddr::from([192, 0, 2, 1])])
+            }
+        };
+        let guard =
+            Guard::with_lookup(AddressRules::new(Vec::new(), PrivateAddresses::default()), Arc::new(lookup));
+        let asked: Vec<_> = (0..LOOKUPS + 20)
+            .map(|number| {
+                let guard = guard.clone();
+                tokio::spawn(async move { guard.resolve_async(&format!("{number}.example.com"), 443).await })
+            })
+            .collect();
+        while running.load(Ordering::SeqCst) < LOOKUPS {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(ROOM.available_permits(), 0);
+        assert_eq!(running.load(Ordering::SeqCst), LOOKUPS);
+        drop(finish);
+        for asked in asked {
+            assert!(asked.await.unwrap().is_ok());
+        }
+    }
 
     #[test]
     fn numbers_that_the_system_takes_for_an_address_are_refused_like_the_address() {

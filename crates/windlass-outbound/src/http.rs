@@ -8,7 +8,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, ClientBuilder, Method, RequestBuilder, redirect};
 use url::{Host, Url};
 
-use crate::guard::{Guard, ResolveError};
+use crate::guard::{Guard, ResolveError, on_a_thread};
 
 /// Which authorities may vouch for a server.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +142,9 @@ impl Resolve for GuardedNames {
             false => (self.guard.clone(), self.port),
         };
         Box::pin(async move {
-            let found = tokio::task::spawn_blocking(move || guard.addresses(&host, port)).await??;
+            let name = host.clone();
+            let found = on_a_thread(move || guard.addresses(&name, port)).await;
+            let found = found.unwrap_or(Err(ResolveError::NotFound { host }))?;
             let addresses: Vec<SocketAddr> = found.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect();
             Ok(Box::new(addresses.into_iter()) as Addrs)
         })

@@ -49,6 +49,9 @@ pub struct Config {
     pub allowed_addresses: Vec<AllowedAddress>,
     /// Whether accounts may have the server connect to private networks.
     pub private_addresses: PrivateAddresses,
+    /// When a test is answered whose host cannot be reached: no sooner, so that the time does not tell closed ports from
+    /// those that a firewall hides.
+    pub unreached_after: Duration,
     /// Where credentials are kept.
     pub credentials: Credentials,
     /// Hosts of forges' APIs, as `host` or `host:port`, that tokens may be sent to beside the repositories' own.
@@ -133,6 +136,7 @@ impl Config {
             insecure_notifications: Plain::Refused,
             allowed_addresses: Vec::new(),
             private_addresses: PrivateAddresses::default(),
+            unreached_after: windlass_source::TEST_CONNECT_WITHIN,
             credentials: Credentials::Nowhere,
             forge_api_hosts: Vec::new(),
             gitea: None,

@@ -21,7 +21,7 @@ pub use files::{FilePathError, Files};
 pub use git::{
     Author, Check, CheckResult, CommitId, CommitInfo, FetchError, FetchOptions, Fetched, GitError,
     GitObjects, GitTree, Limits, Mirror, MirrorError, Movement, NewFile, Problem, Push, PushError, Revision,
-    SignatureProblem, SignedBy, Signers, SignersError, test_remote,
+    SignatureProblem, SignedBy, Signers, SignersError, TEST_CONNECT_WITHIN, test_remote,
 };
 pub use parallel::read_ahead;
 pub use read::{FleetFiles, read_fleet, unreadable};

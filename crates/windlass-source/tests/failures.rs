@@ -147,6 +147,7 @@ fn addresses_of_this_machine_and_of_clouds_are_refused_before_anything_connects(
             let checks = windlass_source::test_remote(
                 &remote.options(),
                 &windlass_source::PathPrefix::parse("").unwrap(),
+                std::time::Duration::ZERO,
             );
             assert!(matches!(checks[0].result, CheckResult::Failed { .. }), "{host}: {checks:?}");
             assert!(

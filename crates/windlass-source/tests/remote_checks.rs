@@ -3,13 +3,15 @@
 
 mod support;
 
+use std::time::{Duration, Instant};
+
 use support::{Remote, password};
 use windlass_source::{CheckResult, Credential, PathPrefix, test_remote};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree, free_port};
 
 /// One word for each step: what passed, then `!` and what failed, then how many were not reached.
 fn walk(remote: &Remote, prefix: &str) -> String {
-    let checks = test_remote(&remote.options(), &PathPrefix::parse(prefix).unwrap());
+    let checks = test_remote(&remote.options(), &PathPrefix::parse(prefix).unwrap(), Duration::ZERO);
     let told: Vec<String> = checks
         .iter()
         .map(|check| match &check.result {
@@ -22,6 +24,18 @@ fn walk(remote: &Remote, prefix: &str) -> String {
         })
         .collect();
     told.join(" ")
+}
+
+#[test]
+fn a_closed_port_is_told_no_sooner_than_a_firewall_that_keeps_silent() {
+    let later = Duration::from_millis(300);
+    for scheme in ["http", "ssh"] {
+        let remote = Remote::at(&format!("{scheme}://127.0.0.1:{}/fleet.git", free_port()));
+        let begun = Instant::now();
+        let checks = test_remote(&remote.options(), &PathPrefix::parse("").unwrap(), later);
+        assert!(matches!(checks[1].result, CheckResult::Failed { .. }), "{checks:?}");
+        assert!(begun.elapsed() >= later, "{scheme} {:?}", begun.elapsed());
+    }
 }
 
 fn repository() -> WorkTree {

@@ -20,7 +20,7 @@ use super::{ApiAddress, ForgeKind};
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// A forge that takes longer to accept a connection is not there.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// A forge that takes longer to answer is asked again later.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,9 +1,12 @@
 //! The way to a repository's forge: its API, its project and its token, each checked before it is used.
 
+use tokio::time::Instant;
 use windlass_api::types::{CheckInfo, CheckOutcome};
 use windlass_core::credential_hosts::Destination;
 use windlass_core::redacted::Redacted;
-use windlass_forge::api::{Access, ApiAddress, Forge, ForgeKind, HostRule, Plain, Project, place_of};
+use windlass_forge::api::{
+    Access, ApiAddress, Forge, ForgeError, ForgeKind, HostRule, Plain, Project, place_of,
+};
 use windlass_secrets::Fields;
 use windlass_source::Insecure;
 use windlass_store::{ForgeSettings, Repository};
@@ -126,7 +129,12 @@ async fn try_out(
 ) -> Result<String, Trouble> {
     let way = Way::of(repository, settings, server.config())?;
     let forge = way.connect(repository, account, server).await?;
-    let reach = forge.test(&way.project).await?;
+    let begun = Instant::now();
+    let reach = forge.test(&way.project).await;
+    if let Err(ForgeError::Unreachable { .. }) = &reach {
+        tokio::time::sleep_until(begun + server.config().unreached_after).await;
+    }
+    let reach = reach?;
     match reach.access {
         Access::Write => Ok(format!("{} may write to {} on {}", reach.login, way.project, forge.kind())),
         Access::Read => {

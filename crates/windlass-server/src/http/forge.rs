@@ -33,6 +33,7 @@ pub(crate) async fn make(
         project: project_of(body)?,
         visibility: if body.private { Visibility::Private } else { Visibility::Public },
     };
+    let _turn = server.remote_turns().take(&who.account_id).await?;
     let forge = gitea.connect(&who.account_name, &server.config().credentials).await.map_err(failed)?;
     let made = forge.create_repository(&new).await.map_err(refused)?;
     let mut writing = server.store().write_account(&who.account_id).await?;

@@ -3,6 +3,7 @@
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use windlass_api::types::{DeliveryEnvelope, DeliveryInfo, DeliveryList, ProviderTest};
 use windlass_core::resource::{Kind, NotificationProviderSpec, ResourceKey, Spec};
 use windlass_notify::{Message, Outcome};
@@ -74,11 +75,17 @@ pub(crate) async fn send_test(server: &Server, who: &Identity, id: &str) -> Resu
     let (name, provider) = find(&mut reading, who, id).await?;
     drop(reading);
     let message = Message::test(&who.account_name, &who.email, now());
+    let turn = server.remote_turns().take(&who.account_id).await?;
+    let begun = Instant::now();
     let tried = notify::try_now(server, &who.account_id, (&name, &provider), &message).await?;
     let (is_ok, words) = match tried.outcome {
         Outcome::Done { answer } => (true, format!("{name} took the message: {answer}")),
         Outcome::Later { reason, .. } | Outcome::Never { reason } => (false, reason),
     };
+    if !is_ok {
+        tokio::time::sleep_until(begun + server.config().unreached_after).await;
+    }
+    drop(turn);
     let mut writing = server.store().write_account(&who.account_id).await?;
     let target = (Kind::NotificationProvider.slug(), name.as_str());
     let detail = json!({"ok": is_ok, "delivery_id": tried.delivery_id});

@@ -387,6 +387,7 @@ async fn examine(server: &Server, who: &Identity, asked: Requested) -> Result<Re
         checks.extend(found.into_iter().map(|check| check_info(check, who, repository)));
     }
     if let Some(settings) = &repository.forge {
+        let _turn = server.remote_turns().take(&who.account_id).await?;
         checks.push(forge::examine(repository, settings, account, server).await);
     }
     record_test(server, who, repository, &checks).await?;
@@ -400,7 +401,7 @@ async fn walk(server: Server, asked: Requested, plan: FetchPlan) -> Result<Vec<C
         let server = server.clone();
         let task = tokio::task::spawn_blocking(move || {
             let _leave = leave;
-            test_remote(&plan.options(&server), &plan.prefix)
+            test_remote(&plan.options(&server), &plan.prefix, server.config().unreached_after)
         });
         async move { task.await.map_err(|panic| internal(&panic).into()) }
     };

@@ -1,7 +1,7 @@
 //! Trying a remote before it is registered: which step of reaching a fleet works, and exactly which one does not.
 
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use windlass_core::manifest::FLEET_FILE;
 
@@ -11,8 +11,8 @@ use super::mirror::Mirror;
 use crate::remote::{PathPrefix, RemoteUrl, Scheme};
 use crate::{EntryKind, Tree as _};
 
-/// A host that does not answer within this is down.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// A host none of whose addresses accepts a connection within this is down.
+pub const TEST_CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// How one step went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +44,24 @@ pub struct Check {
 
 /// Walks the way from an address to a fleet and tells how far it leads. Steps that a scheme does not have are left out.
 /// Nothing is kept: the fetch goes into a temporary mirror.
-pub fn test_remote(options: &FetchOptions<'_>, prefix: &PathPrefix) -> Vec<Check> {
-    let mut walk = Walk { steps: steps(options.url), done: Vec::new(), connected: None };
+///
+/// A host that cannot be reached is told `unreached_after` connecting began and no sooner. Given [`TEST_CONNECT_WITHIN`],
+/// the time does not tell whoever asks whether a port is closed or a firewall keeps silent.
+pub fn test_remote(options: &FetchOptions<'_>, prefix: &PathPrefix, unreached_after: Duration) -> Vec<Check> {
+    let mut walk =
+        Walk { steps: steps(options.url), done: Vec::new(), connecting_since: None, connected: None };
     let outcome = reach(options, prefix, &mut walk);
     if let Err(failure) = outcome {
+        if let Some(since) = walk.connecting_since.filter(|_| failure.step == CONNECT) {
+            std::thread::sleep(unreached_after.saturating_sub(since.elapsed()));
+        }
         walk.fail(failure);
     }
     walk.finish()
 }
+
+/// The step in which a host is reached.
+const CONNECT: &str = "connect";
 
 /// The step that failed, and how.
 struct Failure {
@@ -79,6 +89,7 @@ impl Failure {
 struct Walk {
     steps: Vec<&'static str>,
     done: Vec<Check>,
+    connecting_since: Option<Instant>,
     /// Where a connection was accepted. It is told only once somebody spoke TLS, ssh or git there.
     connected: Option<SocketAddr>,
 }
@@ -94,7 +105,7 @@ impl Walk {
     fn pass_before(&mut self, step: &'static str) {
         while let Some(next) = self.steps.get(self.done.len()).filter(|next| **next != step) {
             let found = match (*next, self.connected) {
-                ("connect", Some(address)) => address.to_string(),
+                (CONNECT, Some(address)) => address.to_string(),
                 _ => String::new(),
             };
             self.done.push(Check { name: next, result: CheckResult::Passed(found) });
@@ -117,9 +128,9 @@ impl Walk {
 
 fn steps(url: &RemoteUrl) -> Vec<&'static str> {
     let way: &[&str] = match url.scheme() {
-        Scheme::Https => &["dns", "connect", "tls", "auth"],
-        Scheme::Ssh => &["dns", "connect", "host-key", "auth"],
-        Scheme::Http => &["dns", "connect", "auth"],
+        Scheme::Https => &["dns", CONNECT, "tls", "auth"],
+        Scheme::Ssh => &["dns", CONNECT, "host-key", "auth"],
+        Scheme::Http => &["dns", CONNECT, "auth"],
         Scheme::File => &[],
     };
     let rest = ["repository", "branch", "download", "prefix", FLEET_FILE];
@@ -130,7 +141,7 @@ fn steps(url: &RemoteUrl) -> Vec<&'static str> {
 fn step_of(problem: &Problem) -> &'static str {
     match problem {
         Problem::Dns { .. } | Problem::AddressRefused(_) => "dns",
-        Problem::Connect { .. } => "connect",
+        Problem::Connect { .. } => CONNECT,
         Problem::Tls { .. } => "tls",
         Problem::HostKeyMismatch { .. } | Problem::SshMissing => "host-key",
         Problem::Auth { .. } => "auth",
@@ -174,9 +185,15 @@ fn knock(options: &FetchOptions<'_>, walk: &mut Walk) -> Result<(), Problem> {
     }
     let found = options.guard.resolve(url.host(), url.effective_port())?;
     walk.pass("dns", found.first().map(|first| first.ip().to_string()).unwrap_or_default());
-    let mut detail = String::new();
+    let begun = Instant::now();
+    walk.connecting_since = Some(begun);
+    let mut detail = "no address answers".to_owned();
     for address in &found {
-        match TcpStream::connect_timeout(address, CONNECT_WITHIN) {
+        let left = TEST_CONNECT_WITHIN.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            break;
+        }
+        match TcpStream::connect_timeout(address, left) {
             Ok(_) => {
                 walk.connected = Some(*address);
                 return Ok(());

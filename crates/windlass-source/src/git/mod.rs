@@ -26,7 +26,7 @@ mod signature;
 mod ssh;
 mod tree;
 
-pub use check::{Check, CheckResult, test_remote};
+pub use check::{Check, CheckResult, TEST_CONNECT_WITHIN, test_remote};
 pub use commit::{CommitId, CommitInfo};
 pub use error::{FetchError, Problem};
 pub use fetch::{FetchOptions, Fetched, Movement};

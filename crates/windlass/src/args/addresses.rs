@@ -1,7 +1,11 @@
 //! Options of a server about the addresses it connects to for accounts.
 
+use std::time::Duration;
+
 use clap::Args;
 use windlass_core::address_guard::AllowedAddress;
+
+use super::operate::read_time_or_none;
 
 /// Where repositories, forges and notification receivers may be.
 #[derive(Args, Clone, Debug)]
@@ -16,6 +20,11 @@ pub(crate) struct AddressOptions {
     /// Also refuse addresses in private networks, such as 10.0.0.0/8 and fd00::/8, unless --allow-address names them.
     #[arg(long, env = "WINDLASS_DENY_PRIVATE_ADDRESSES")]
     pub(crate) deny_private_addresses: bool,
+
+    /// When a test of a repository, a forge or a notification provider is answered whose host cannot be reached. Sooner, the
+    /// time would tell closed ports from those that a firewall hides.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = read_time_or_none)]
+    pub(crate) unreached_after: Duration,
 }
 
 fn read_address(text: &str) -> Result<AllowedAddress, String> {

@@ -99,6 +99,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     if options.addresses.deny_private_addresses {
         config.private_addresses = PrivateAddresses::Refused;
     }
+    config.unreached_after = options.addresses.unreached_after;
     config.secret_key = keys::source_of(&options.key)?;
     config.credentials = credentials_of(options)?;
     config.forge_api_hosts.clone_from(&options.forge.forge_api_host);

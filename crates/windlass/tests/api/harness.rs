@@ -101,6 +101,7 @@ pub(crate) fn config(directory: &std::path::Path) -> Config {
     config.insecure_git = Insecure::Allowed;
     // The tests' git servers and forges are on this machine.
     config.allowed_addresses = AllowedAddress::loopback().to_vec();
+    config.unreached_after = Duration::ZERO;
     config.first_account = "acme".to_owned();
     config.max_proposals = 1_000;
     config

@@ -123,6 +123,7 @@ impl Installation {
     pub(crate) fn launch(&self, point: Option<&str>, options: &[&str]) -> Server {
         let mut command = self.command("serve");
         command.args(["--listen", "127.0.0.1:0", "--allow-insecure-git", "--first-account", ACCOUNT]);
+        command.args(["--unreached-after", "0s"]);
         if self.guard == AddressGuard::AllowsLoopback {
             command.args(["--allow-address", "127.0.0.0/8"]);
         }
