@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use windlass_core::code::Code;
-use windlass_core::manifest::{FileManifest, Role, read_file};
+use windlass_core::manifest::{Context, FileManifest, Memo, Role, SourceFile, read_file};
 
 fn read(text: &str) -> FileManifest {
     read_file("fleet.yaml", text.as_bytes(), Role::Root)
@@ -38,6 +38,33 @@ fn merge_keys_cannot_multiply_a_large_map() {
     let uses: String = (0..8000).map(|number| format!("u{number}: {{<<: *m}}\n")).collect();
     let text = format!("m: &m {{{entries}z: 1}}\n{uses}");
     assert_eq!(first_code(&text), Code::YamlAlias);
+}
+
+#[test]
+fn merging_the_same_again_and_again_is_counted_though_nothing_is_added() {
+    // Each of the maps at the end would look at every item of the list, and keep one key.
+    let list = "*m,".repeat(170_000);
+    let uses = "- {<<: *l}\n".repeat(40_000);
+    let text = format!("m: &m {{k: 1}}\nl: &l [{list}]\nu:\n{uses}");
+    assert!(text.len() < 1 << 20);
+    assert_eq!(first_code(&text), Code::YamlAlias);
+}
+
+#[test]
+fn what_aliases_repeat_counts_as_often_as_it_is_read() {
+    let file = |nth: usize, aliases: usize| {
+        let value = format!("{{x: &x [{}], y: [{}]}}", "1,".repeat(1_000), "*x,".repeat(aliases));
+        let text = format!("{HEAD}provider_configs: {{p{nth}: {value}}}\n");
+        SourceFile::new(format!("{nth}.yaml"), text.into_bytes())
+    };
+    let codes = |files: Vec<SourceFile>| {
+        let fleet = Memo::default().read_once(&files, &Context::offline());
+        fleet.diagnostics.into_iter().map(|problem| problem.code).collect::<Vec<_>>()
+    };
+    // A file of some kilobytes becomes a million values: many of them are more than a fleet may have.
+    assert!(read(&String::from_utf8(file(0, 990).bytes.to_vec()).unwrap()).values > 990_000);
+    assert!(codes((0..5).map(|nth| file(nth, 990)).collect()).contains(&Code::ResourcesTooMany));
+    assert_eq!(codes((0..5).map(|nth| file(nth, 1)).collect()), []);
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(super) fn parse_watched<'s>(
     mut watch: impl FnMut(&Event<'s>, &Span),
 ) -> (Option<Tree<'s>>, Vec<Finding>) {
     let mut findings = Vec::new();
-    let mut builder = Builder { text, ..Builder::default() };
+    let mut builder = Builder { text, merges: MAX_EXPANDED_NODES, ..Builder::default() };
     let mut parser = Parser::new_from_str_with_options(text, options);
     let outcome = loop {
         match parser.next() {
@@ -88,6 +88,10 @@ struct Builder<'s> {
     text: &'s str,
     anchors: BTreeMap<usize, u32>,
     documents: usize,
+    /// How many entries may still be looked at for merge keys, in all maps together.
+    merges: u32,
+    /// What all nodes come to if no alias is followed.
+    written: u32,
 }
 
 /// What a node comes to once its aliases are followed.
@@ -125,6 +129,7 @@ impl<'s> Builder<'s> {
                 let text = if range.is_empty() { Cow::Borrowed("") } else { text };
                 // Text counts too: an alias of a long text, used often, must not become a large fleet.
                 let weight = 1_u32.saturating_add(offset(text.len() / TEXT_PER_NODE));
+                self.written = self.written.saturating_add(weight);
                 self.add(Stored::Scalar(text, style), range, Size { weight, height: 0 }, anchor)?;
             }
             Event::SequenceStart(style, anchor, tag) => {
@@ -174,8 +179,15 @@ impl<'s> Builder<'s> {
         let last_end = children.last().map_or(frame.start, |last| self.tree.nodes[*last as usize].end);
         let end = if frame.style == Style::Flow { range.end } else { last_end as usize };
         let span = frame.start as usize..end.max(frame.start as usize);
-        let children = if frame.is_mapping { self.tree.check_entries(&children, findings) } else { children };
+        let children = match frame.is_mapping {
+            true => self.tree.check_entries(&children, &mut self.merges, findings),
+            false => children,
+        };
+        if self.merges == 0 {
+            return Err(expansion_finding(span));
+        }
         let size = self.size_of_collection(&children);
+        self.written = self.written.saturating_add(1);
         let first = offset(self.tree.children.len());
         // Merge keys copy entries before the weight of what they end up in is known.
         if self.tree.children.len() + children.len() > MAX_EXPANDED_NODES as usize {
@@ -230,6 +242,8 @@ impl<'s> Builder<'s> {
         if let Some(root) = self.pending.first() {
             self.tree.root = *root;
         }
+        let whole = self.sizes.get(self.tree.root as usize).map_or(0, |size| size.weight);
+        self.tree.copied = whole.saturating_sub(self.written) as usize;
         self.tree
     }
 }

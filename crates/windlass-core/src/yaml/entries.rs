@@ -7,8 +7,15 @@ use super::tree::{Node, Stored, Style, Tree};
 use crate::diagnostic::Finding;
 
 impl Tree<'_> {
-    /// Keeps the first of doubled keys, refuses keys that are not text, and follows merge keys (`<<`).
-    pub(super) fn check_entries(&self, children: &[u32], findings: &mut Vec<Finding>) -> Vec<u32> {
+    /// Keeps the first of doubled keys, refuses keys that are not text, and follows merge keys (`<<`). `merges` is how many
+    /// entries may still be looked at for merging, also those that are there already: it is taken from, and merging ends
+    /// with it.
+    pub(super) fn check_entries(
+        &self,
+        children: &[u32],
+        merges: &mut u32,
+        findings: &mut Vec<Finding>,
+    ) -> Vec<u32> {
         let mut kept = Vec::with_capacity(children.len());
         let mut merged = None;
         let mut seen = Keys::for_entries(children.len() / 2);
@@ -29,7 +36,7 @@ impl Tree<'_> {
             }
         }
         if let Some(value) = merged {
-            self.merge(value, &mut kept, &mut seen, findings);
+            self.merge(value, &mut kept, &mut seen, merges, findings);
         }
         kept
     }
@@ -39,12 +46,18 @@ impl Tree<'_> {
         value: u32,
         kept: &mut Vec<u32>,
         seen: &mut Keys<'b>,
+        merges: &mut u32,
         findings: &mut Vec<Finding>,
     ) {
+        *merges = merges.saturating_sub(1);
         let node = &self.nodes[value as usize];
         match &node.content {
             Stored::Mapping(_, range) => {
                 for entry in self.children[range.start as usize..range.end as usize].chunks_exact(2) {
+                    *merges = merges.saturating_sub(1);
+                    if *merges == 0 {
+                        return;
+                    }
                     if let Stored::Scalar(text, _) = &self.nodes[entry[0] as usize].content
                         && seen.insert(text)
                     {
@@ -55,8 +68,13 @@ impl Tree<'_> {
             // A list of maps: earlier ones win. Lists inside are not followed, so this ends.
             Stored::Sequence(_, range) => {
                 for item in &self.children[range.start as usize..range.end as usize] {
+                    if *merges == 0 {
+                        return;
+                    }
                     match &self.nodes[*item as usize] {
-                        Node { content: Stored::Mapping(..), .. } => self.merge(*item, kept, seen, findings),
+                        Node { content: Stored::Mapping(..), .. } => {
+                            self.merge(*item, kept, seen, merges, findings);
+                        }
                         node => tell(findings, bad_merge_finding(node)),
                     }
                 }

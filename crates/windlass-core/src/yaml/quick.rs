@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use super::MAX_DEPTH;
 use super::tree::{Node, Stored, Style, Tree};
+use super::{MAX_DEPTH, MAX_EXPANDED_NODES};
 
 /// Longer keys are refused by the general parser.
 const MAX_KEY: usize = 512;
@@ -120,7 +120,9 @@ impl<'s> Quick<'s> {
     /// Moves the children from `first` on into a map, unless one of its keys stands twice.
     fn close_mapping(&mut self, style: Style, first: usize, start: usize, end: usize) -> Option<u32> {
         let mut findings = Vec::new();
-        let kept = self.tree.check_entries(&self.pending[first..], &mut findings);
+        // There are no aliases here: what is merged stands in the text, and is no longer than it.
+        let mut merges = MAX_EXPANDED_NODES;
+        let kept = self.tree.check_entries(&self.pending[first..], &mut merges, &mut findings);
         if !findings.is_empty() {
             return None;
         }

@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::MAX_EXPANDED_NODES;
 use super::tree::{Node, Stored, Style, Tree};
 
 /// The tree of a JSON document; none if the text is not exactly one, or has a key twice.
@@ -107,7 +108,9 @@ impl<'s> Visitor<'s> for &mut Planter<'s> {
             children.extend([key, entries.next_value_seed(&mut *self)?]);
         }
         let mut findings = Vec::new();
-        let children = self.tree.check_entries(&children, &mut findings);
+        // Stored values have neither aliases nor merge keys.
+        let mut merges = MAX_EXPANDED_NODES;
+        let children = self.tree.check_entries(&children, &mut merges, &mut findings);
         self.is_sound &= findings.is_empty();
         let children = self.keep(&children);
         Ok(self.add(Stored::Mapping(Style::Flow, children)))

@@ -11,6 +11,8 @@ pub struct Tree<'s> {
     pub(super) nodes: Vec<Node<'s>>,
     pub(super) children: Vec<u32>,
     pub(super) root: u32,
+    /// How many values more there are once aliases are followed.
+    pub(super) copied: usize,
 }
 
 #[derive(Debug)]
@@ -67,9 +69,10 @@ impl<'s> Tree<'s> {
         NodeRef { tree: self, id: self.root }
     }
 
-    /// How many values it holds, keys included.
+    /// How many values it holds, keys included, once aliases are followed: reading it makes so many. Long texts that
+    /// aliases repeat count as several.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.nodes.len() + self.copied
     }
 
     /// Whether it holds nothing at all, as no text makes it.
