@@ -94,6 +94,7 @@ fn the_core_depends_on_nothing_that_touches_the_world() {
         "granit-parser",
         "ipnet",
         "jiff",
+        "regex-automata",
         "serde",
         "serde_json",
         "sha2",

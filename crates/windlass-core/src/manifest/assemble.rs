@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::check;
 use super::file::FileManifest;
 use super::fleet::{Fleet, place_remarks};
-use super::include::IncludePattern;
+use super::include::unmatched;
 use super::locate::{Origin, Part, Places};
 use super::size::{FleetSize, MAX_VALUES};
 use super::{MAX_FILES, MAX_RESOURCES, MAX_TOTAL_BYTES};
@@ -256,16 +256,15 @@ impl Assembly {
 
     fn check_includes(&mut self) {
         let Some(root) = self.files.first() else { return };
-        let included = || self.files.iter().skip(1).map(|file| file.path.as_str());
-        let unmatched: Vec<(usize, &IncludePattern)> =
-            root.include.iter().enumerate().filter(|(_, pattern)| !pattern.matches_any(included())).collect();
+        let included: Vec<&str> = self.files.iter().skip(1).map(|file| file.path.as_str()).collect();
+        let unmatched = unmatched(&root.include, &included);
         if unmatched.is_empty() {
             return;
         }
         let places = Places::new(&self.files, [0]);
         let places = places.in_file(0);
-        let told = unmatched.into_iter().map(|(index, pattern)| {
-            let message = format!("{} matches no file", quoted(&pattern.to_string()));
+        let told = unmatched.into_iter().map(|index| {
+            let message = format!("{} matches no file", quoted(&root.include[index].to_string()));
             let finding = Finding::new(Code::IncludeEmpty, 0..0, message)
                 .help("patterns are relative to fleet.yaml; remove it if the files are gone");
             places.diagnostic(places.find_value(&["include"], Some(index)), finding)

@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder};
+use regex_automata::meta::Regex;
+use regex_automata::nfa::thompson::WhichCaptures;
+use regex_automata::util::syntax;
+use regex_automata::{Input, MatchKind, PatternSet};
 
 use super::{FLEET_FILE, MAX_FILES};
 use crate::code::Code;
@@ -11,18 +15,60 @@ use crate::shape::{Canonical, Complaint, Decoder, Description, Shape, TextValue}
 use crate::value::{Wildcard, quoted};
 use crate::yaml::{Content, NodeRef};
 
+/// Characters of one pattern.
+const MAX_PATTERN: usize = 256;
+
+/// Characters of all patterns together: as many patterns as there may be, each as long as a path usually is. What
+/// compiling and comparing them costs grows with it.
+const MAX_PATTERNS: usize = 32 * 1024;
+
+/// What comparing paths with patterns remembers of them, in bytes, however many patterns there are.
+const REMEMBERED: usize = 2 << 20;
+
+/// Which patterns match no file is told as long as that takes at most so many steps: a character of a pattern for a byte
+/// of a path is one.
+const MAX_STEPS: usize = 1 << 28;
+
 /// A glob relative to fleet.yaml. `*` and `?` stop at `/`; `**` does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncludePattern {
     glob: Glob,
 }
 
-impl IncludePattern {
-    /// Whether any of these paths, relative to fleet.yaml, is meant.
-    pub fn matches_any<'p>(&self, mut paths: impl Iterator<Item = &'p str>) -> bool {
-        let matcher = self.glob.compile_matcher();
-        paths.any(|path| matcher.is_match(path))
+/// The patterns that mean none of these paths, relative to fleet.yaml, by their place. None are told if there is too much
+/// to compare.
+pub(super) fn unmatched(patterns: &[IncludePattern], paths: &[&str]) -> Vec<usize> {
+    let characters: usize = patterns.iter().map(|pattern| pattern.glob.glob().len()).sum();
+    let bytes: usize = paths.iter().map(|path| path.len()).sum();
+    if patterns.is_empty() || characters.saturating_mul(bytes) > MAX_STEPS {
+        return Vec::new();
     }
+    let together = compile(patterns);
+    let mut matched = PatternSet::new(patterns.len());
+    for path in paths {
+        together.which_overlapping_matches(&Input::new(*path), &mut matched);
+    }
+    let is_matched: Vec<bool> = matched.iter().fold(vec![false; patterns.len()], |mut all, pattern| {
+        all[pattern.as_usize()] = true;
+        all
+    });
+    (0..patterns.len()).filter(|place| !is_matched[*place]).collect()
+}
+
+/// All patterns as one automaton: what it remembers of the paths it was compared with is bounded once, not for each
+/// pattern. No captures are asked for, because room for them would be the product of patterns and states.
+fn compile(patterns: &[IncludePattern]) -> Regex {
+    let config = Regex::config()
+        .match_kind(MatchKind::All)
+        .which_captures(WhichCaptures::None)
+        .utf8_empty(false)
+        .nfa_size_limit(None)
+        .hybrid_cache_capacity(REMEMBERED);
+    // As the globs were meant: see `Glob::regex`.
+    let syntax = syntax::Config::new().utf8(false).dot_matches_new_line(true);
+    let patterns: Vec<&str> = patterns.iter().map(|pattern| pattern.glob.regex()).collect();
+    let together = Regex::builder().configure(config).syntax(syntax).build_many(&patterns);
+    together.expect("a glob is a regular expression")
 }
 
 /// The value of `include`. There cannot be more patterns than files: each costs a look at the repository.
@@ -40,7 +86,16 @@ impl Shape for Includes {
             decoder.report(finding.help("use fewer patterns, with wildcards"));
             return None;
         }
-        Vec::decode(node, decoder).map(Includes)
+        let patterns: Vec<IncludePattern> = Vec::decode(node, decoder)?;
+        let characters: usize = patterns.iter().map(|pattern| pattern.glob.glob().len()).sum();
+        if characters > MAX_PATTERNS {
+            let message =
+                format!("the patterns have {characters} characters, more than {MAX_PATTERNS} together");
+            let finding = Finding::new(Code::IncludePattern, node.span(), message);
+            decoder.report(finding.help("use fewer patterns, with wildcards"));
+            return None;
+        }
+        Some(Includes(patterns))
     }
 
     fn write(&self, out: &mut Canonical) {
@@ -77,8 +132,8 @@ impl TextValue for IncludePattern {
         if text.split('/').any(|segment| matches!(segment, ".." | "." | ".git")) {
             return Err(refuse("leaves the fleet's directory", "no `..`, `.` or `.git` in an include"));
         }
-        if text.len() > 256 {
-            return Err(refuse("is too long", "use at most 256 characters"));
+        if text.len() > MAX_PATTERN {
+            return Err(refuse("is too long", &format!("use at most {MAX_PATTERN} characters")));
         }
         let glob = GlobBuilder::new(text).literal_separator(true).build();
         glob.map(|glob| IncludePattern { glob })
@@ -89,27 +144,25 @@ impl TextValue for IncludePattern {
 /// What patterns mean together: which files, and which directories such files can lie in.
 #[derive(Debug)]
 pub struct Selection {
-    selected: Vec<(GlobMatcher, Reach)>,
+    files: Regex,
+    directories: Vec<Reach>,
 }
 
 impl Selection {
     /// What any of these patterns means.
     pub fn of(patterns: &[IncludePattern]) -> Selection {
-        let selected = patterns.iter().map(|pattern| {
-            let matcher = pattern.glob.compile_matcher();
-            (matcher, Reach::of(pattern.glob.glob()))
-        });
-        Selection { selected: selected.collect() }
+        let directories = patterns.iter().map(|pattern| Reach::of(pattern.glob.glob())).collect();
+        Selection { files: compile(patterns), directories }
     }
 
     /// Whether a path is meant. fleet.yaml itself never is.
     pub fn takes(&self, path: &str) -> bool {
-        path != FLEET_FILE && self.selected.iter().any(|(matcher, _)| matcher.is_match(path))
+        path != FLEET_FILE && self.files.is_match(path)
     }
 
     /// Whether something in a directory, or below, can be meant. What cannot need not be looked into.
     pub fn enters(&self, directory: &str) -> bool {
-        self.selected.iter().any(|(_, reach)| reach.leads_into(directory))
+        self.directories.iter().any(|reach| reach.leads_into(directory))
     }
 }
 
@@ -191,6 +244,114 @@ mod tests {
             ("a-?/c.yaml", "a-12"),
         ] {
             assert!(!enters(pattern, directory), "{pattern} {directory}");
+        }
+    }
+
+    /// Patterns that differ, with as many characters as there may be, of which each makes an automaton remember more with
+    /// every byte of a long name.
+    fn hostile_patterns(length: usize) -> Vec<IncludePattern> {
+        let made = (0..MAX_PATTERNS / length).map(|nth| {
+            let before = nth % (length - 6);
+            let text = format!("**/*a{}b{}", "?".repeat(before), "?".repeat(length - 6 - before));
+            IncludePattern::read(&text).unwrap()
+        });
+        made.collect()
+    }
+
+    /// Names in which letters follow one another as if by chance.
+    fn hostile_names(count: usize) -> Vec<String> {
+        let mut state = 1_u32;
+        let mut letter = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ['a', 'b', 'c', 'd'][(state >> 30) as usize]
+        };
+        (0..count).map(|_| (0..255).map(|_| letter()).collect()).collect()
+    }
+
+    #[test]
+    fn however_many_patterns_are_compared_they_take_bounded_memory() {
+        for length in [64, MAX_PATTERN] {
+            let selection = Selection::of(&hostile_patterns(length));
+            let mut remembered = selection.files.create_cache();
+            for name in hostile_names(20) {
+                selection.files.search_half_with(&mut remembered, &Input::new(&name).earliest(true));
+            }
+            let used = selection.files.memory_usage() + remembered.memory_usage();
+            assert!(used < 64 << 20, "{} patterns of {length} take {used} bytes", MAX_PATTERNS / length);
+        }
+    }
+
+    #[test]
+    fn patterns_with_too_many_characters_together_are_refused() {
+        let fleet = |count: usize, length: usize| {
+            let pattern = |nth: usize| format!("  - '{nth:03}{}'\n", "?".repeat(length - 3));
+            let patterns: String = (0..count).map(pattern).collect();
+            let text = format!("version: 1\naccount: acme\ninclude:\n{patterns}");
+            let file = [crate::manifest::SourceFile::new(FLEET_FILE, text.into_bytes())];
+            let read =
+                crate::manifest::Memo::default().read_once(&file, &crate::manifest::Context::offline());
+            read.diagnostics.into_iter().map(|problem| problem.code).collect::<Vec<_>>()
+        };
+        assert!(!fleet(MAX_FILES, 64).contains(&Code::IncludePattern), "as many as there may be, each of 64");
+        assert!(!fleet(128, MAX_PATTERN).contains(&Code::IncludePattern));
+        assert_eq!(fleet(129, MAX_PATTERN), [Code::IncludePattern]);
+    }
+
+    #[test]
+    fn what_matches_nothing_is_told_unless_there_is_too_much_to_compare() {
+        let read = |texts: &[&str]| -> Vec<IncludePattern> {
+            texts.iter().map(|text| IncludePattern::read(text).unwrap()).collect()
+        };
+        let patterns = read(&["*.yaml", "b/*.yaml", "**/c.yaml", "{a,b}/**"]);
+        assert_eq!(unmatched(&patterns, &["a.yaml", "a/c.yaml"]), [1]);
+        assert_eq!(unmatched(&patterns, &[]), [0, 1, 2, 3]);
+        let long = "x".repeat(MAX_STEPS);
+        assert_eq!(unmatched(&patterns, &[long.as_str()]), [0; 0]);
+    }
+
+    #[test]
+    fn all_patterns_together_mean_what_each_of_them_means() {
+        let texts = [
+            "*.yaml",
+            "a/*.yaml",
+            "**/b.yaml",
+            "a/**",
+            "**",
+            "?",
+            "a?c",
+            "[ab].yaml",
+            "[!a]*",
+            "{a,b/c}.yaml",
+            "a/**/c",
+            "*é*",
+            "a{,b}c",
+            "x/**/y/*.{yaml,yml}",
+        ];
+        let paths = [
+            "a.yaml",
+            "b.yaml",
+            "a/b.yaml",
+            "a/b/c",
+            "a",
+            "abc",
+            "a/c",
+            "é",
+            "xéy",
+            "b/c.yaml",
+            "ac",
+            "x/y/z.yml",
+            "x/q/y/z.yaml",
+            "x/y",
+            "a\nb.yaml",
+        ];
+        let patterns: Vec<IncludePattern> =
+            texts.iter().map(|text| IncludePattern::read(text).unwrap()).collect();
+        for path in paths {
+            let each: Vec<usize> = (0..texts.len())
+                .filter(|nth| !patterns[*nth].glob.compile_matcher().is_match(path))
+                .collect();
+            assert_eq!(unmatched(&patterns, &[path]), each, "{path}");
+            assert_eq!(Selection::of(&patterns).takes(path), each.len() < texts.len(), "{path}");
         }
     }
 
