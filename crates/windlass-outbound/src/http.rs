@@ -1,11 +1,13 @@
 //! The HTTP client of everything that the server asks: one policy, and no address that the guard refuses.
 
 use std::error::Error;
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, ClientBuilder, Method, RequestBuilder, redirect};
+use tokio_rustls::rustls::Error as TlsError;
 use url::{Host, Url};
 
 use crate::guard::{Guard, ResolveError, on_a_thread};
@@ -179,6 +181,42 @@ pub fn refusal_of(error: &reqwest::Error) -> Option<ResolveError> {
     None
 }
 
+/// Why the certificate that a server showed is not accepted; nothing if another thing went wrong. Told by its type and never
+/// by words: an address, which whoever registers it chooses, can hold any word.
+pub fn refused_certificate(error: &reqwest::Error) -> Option<String> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        // What an error of the system holds is not its cause, but what it is.
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let error: &(dyn Error + 'static) = match held {
+            Some(held) => held,
+            None => error,
+        };
+        if let Some(tls @ TlsError::InvalidCertificate(_)) = error.downcast_ref() {
+            return Some(tls.to_string());
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// What is behind a failure, without the address that was asked.
+pub fn causes_of(error: &reqwest::Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if said.last() != Some(&text) {
+            said.push(text);
+        }
+        cause = error.source();
+    }
+    match said.is_empty() {
+        true => "the request failed".to_owned(),
+        false => said.join(": "),
+    }
+}
+
 /// The innermost cause.
 fn deepest(error: &reqwest::Error) -> &dyn Error {
     let mut cause: &dyn Error = error;
@@ -249,6 +287,49 @@ mod tests {
             assert_ne!(refusal.code(), "", "{host}: {refusal}");
             assert!(!was_connected(&listener), "{host}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_word_in_an_address_is_not_taken_for_a_certificate() {
+        let (listener, port) = listener();
+        let rules = AddressRules::default().naming("127.0.0.1", Some(port));
+        let http = Http::new(&Guard::new(rules), options()).unwrap();
+        let url = Url::parse(&format!("https://127.0.0.1:{port}/certificate.git")).unwrap();
+        let send = || http.request(Method::GET, url.clone()).unwrap().send();
+        let answer = async {
+            listener.set_nonblocking(true).unwrap();
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            let (mut open, _) = listener.accept().await.unwrap();
+            tokio::io::AsyncWriteExt::write_all(&mut open, b"-ERR unknown command\r\n").await.unwrap();
+            open
+        };
+        let (error, _open) = tokio::join!(send(), answer);
+        let (no_tls, closed) = (error.unwrap_err(), send().await.unwrap_err());
+        for error in [no_tls, closed] {
+            assert_eq!(refused_certificate(&error), None);
+            let causes = causes_of(&error);
+            assert!(!causes.is_empty() && !causes.contains("certificate"), "{causes}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_comes_compressed_is_not_unpacked() {
+        let (listener, port) = listener();
+        let rules = AddressRules::default().naming("127.0.0.1", Some(port));
+        let http = Http::new(&Guard::new(rules), options()).unwrap();
+        // Ten bytes that claim to be compressed: whoever unpacked them would complain.
+        let answer = async {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            let (mut open, _) = listener.accept().await.unwrap();
+            let mut asked = [0; 4096];
+            assert!(tokio::io::AsyncReadExt::read(&mut open, &mut asked).await.unwrap() > 0);
+            let head = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 10\r\n\r\n0123456789";
+            tokio::io::AsyncWriteExt::write_all(&mut open, head.as_bytes()).await.unwrap();
+            open
+        };
+        let url = Url::parse(&format!("http://127.0.0.1:{port}/")).unwrap();
+        let (answer, _open) = tokio::join!(http.request(Method::GET, url).unwrap().send(), answer);
+        assert_eq!(answer.unwrap().bytes().await.unwrap(), "0123456789");
     }
 
     #[tokio::test]

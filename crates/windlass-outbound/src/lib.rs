@@ -9,4 +9,6 @@ mod guard;
 mod http;
 
 pub use guard::{Guard, Lookup, ResolveError};
-pub use http::{ClientError, Http, HttpOptions, Proxies, TlsTrust, refusal_of};
+pub use http::{
+    ClientError, Http, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of, refused_certificate,
+};

@@ -10,7 +10,9 @@ use serde_json::Value;
 use url::Url;
 use windlass_core::redacted::Redacted;
 use windlass_core::secret::HIDDEN;
-use windlass_outbound::{ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, refusal_of};
+use windlass_outbound::{
+    ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of, refused_certificate,
+};
 
 use super::error::ForgeError;
 use super::request::{Method, Request};
@@ -173,16 +175,10 @@ impl Wire {
             return ForgeError::AddressRefused(refusal);
         }
         let address = self.address.clone();
-        let mut cause: &dyn std::error::Error = error;
-        let mut said = String::new();
-        while let Some(deeper) = cause.source() {
-            cause = deeper;
-            said.push_str(&cause.to_string().to_ascii_lowercase());
+        if let Some(reason) = refused_certificate(error) {
+            return ForgeError::Tls { address, reason: self.without_token(&reason) };
         }
-        let reason = self.without_token(&cause.to_string());
-        if said.contains("certificate") {
-            return ForgeError::Tls { address, reason };
-        }
+        let reason = self.without_token(&causes_of(error));
         tracing::info!(%address, cause = reason, "a forge could not be reached");
         ForgeError::Unreachable { address }
     }

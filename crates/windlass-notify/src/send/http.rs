@@ -5,7 +5,9 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, StatusCode};
 use windlass_core::time::Timestamp;
-use windlass_outbound::{ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, refusal_of};
+use windlass_outbound::{
+    ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of, refused_certificate,
+};
 
 use super::target::{SendError, Web};
 use super::{Outcome, Parcel, Plain};
@@ -75,7 +77,7 @@ impl Clients {
             }
             Err(error) => match refusal_of(&error) {
                 Some(refusal) => return Err(refusal.into()),
-                None => unreached(host, &why(error)),
+                None => unreached(host, &error),
             },
         })
     }
@@ -83,30 +85,18 @@ impl Clients {
 
 /// Why nobody answers is for the server's log: else whoever may name a receiver could look for open ports in the server's
 /// network. A certificate that is not accepted is told, because somebody has to see to it.
-fn unreached(host: &str, cause: &str) -> Outcome {
-    if cause.contains("certificate") {
+fn unreached(host: &str, error: &reqwest::Error) -> Outcome {
+    if let Some(cause) = refused_certificate(error) {
         return Outcome::Later { reason: format!("cannot trust {host}: {cause}"), after: None };
     }
-    tracing::info!(host, cause, "a receiver of notifications could not be reached");
+    // Without the address: that may be a secret.
+    tracing::info!(host, cause = causes_of(error), "a receiver of notifications could not be reached");
     Outcome::Later { reason: format!("could not reach {host}"), after: None }
 }
 
 /// A host without the brackets of an IPv6 address.
 pub(super) fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
-}
-
-/// The deepest cause, without the address: that may be a secret.
-fn why(error: reqwest::Error) -> String {
-    if error.is_timeout() {
-        return "it did not answer in time".to_owned();
-    }
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
 }
 
 async fn beginning(response: &mut reqwest::Response) -> String {

@@ -21,10 +21,13 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response, StatusCode};
 use tokio::runtime::Runtime;
 use url::Url;
-use windlass_outbound::{ClientError, Http as HttpClient, HttpOptions, Proxies, TlsTrust, refusal_of};
+use windlass_outbound::{
+    ClientError, Http as HttpClient, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of,
+    refused_certificate,
+};
 
 use self::exchange::{Body, Exchange, Head, Step, Upload};
-use super::error::{Problem, chain, quoted};
+use super::error::{Problem, quoted};
 use super::fetch::FetchOptions;
 use super::limits::Bounds;
 
@@ -167,13 +170,11 @@ fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String
 
 /// What an http failure means. Only a certificate that was shown tells that somebody speaks TLS there.
 fn of_reqwest(error: &reqwest::Error, host: &str) -> Problem {
-    let said = chain(error);
-    let lower = said.to_ascii_lowercase();
-    // The address is told elsewhere.
-    let reason = said.split_once("): ").map_or(said.as_str(), |(_, rest)| rest).to_owned();
-    if lower.contains("certificate") {
-        Problem::Tls { reason }
-    } else if error.is_connect() || error.is_timeout() || error.is_request() {
+    if let Some(reason) = refused_certificate(error) {
+        return Problem::Tls { reason: quoted(&reason) };
+    }
+    let reason = quoted(&causes_of(error));
+    if error.is_connect() || error.is_timeout() || error.is_request() {
         Problem::Connect { host: host.to_owned(), detail: reason }
     } else {
         Problem::Protocol { reason }

@@ -233,21 +233,35 @@ impl Mirror {
 }
 
 fn explain(ended: &Ended, login: Option<&Login>, url: &RemoteUrl, bounds: &Arc<Bounds>) -> Problem {
-    let said = &ended.said;
-    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    if let Some(login) = login {
-        return login.explain(said, url, bounds);
+    match login {
+        Some(login) => login.explain(&ended.said, url, bounds),
+        None => of_words(&ended.said, url),
     }
+}
+
+/// How git and the libraries it is built with say that a certificate was shown and is not accepted.
+const CERTIFICATE_REFUSED: [&str; 4] = [
+    "certificate verification failed",
+    "certificate verify failed",
+    "certificate problem",
+    "certificate subject name",
+];
+
+/// What the git program means that speaks https. It names the address, which whoever registers it chooses: so only words
+/// with spaces between are looked for, which no address holds. That nobody who speaks https was reached is told in one
+/// way, whatever the reason.
+fn of_words(said: &str, url: &RemoteUrl) -> Problem {
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     let reason = hide_user(&quoted(said), url);
     if says(&["Authentication failed", "could not read Username", "The requested URL returned error: 403"]) {
         Problem::Auth { reason }
     } else if says(&["Could not resolve host"]) {
         Problem::Dns { host: url.host().to_owned() }
-    } else if says(&["certificate"]) {
+    } else if says(&CERTIFICATE_REFUSED) {
         Problem::Tls { reason }
-    } else if says(&["SSL", "Failed to connect", "Connection refused", "Couldn't connect", "timed out"]) {
+    } else if says(&["unable to access '"]) && !says(&["The requested URL returned error"]) {
         Problem::Connect { host: url.host().to_owned(), detail: reason }
-    } else if says(&["not found", "not appear to be a git repository"]) {
+    } else if says(&["' not found", "not appear to be a git repository"]) {
         Problem::RepositoryMissing
     } else {
         Problem::Protocol { reason }
@@ -266,4 +280,46 @@ fn pushed_reference(branch: &Branch) -> String {
 /// Names go into a line of the commit that `<`, `>` and line ends structure.
 fn plain(text: &str) -> String {
     text.chars().filter(|char| !char.is_control() && !"<>".contains(*char)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use super::*;
+    use crate::remote::Insecure;
+
+    #[test]
+    fn no_word_of_an_address_is_taken_for_what_went_wrong() {
+        for address in [
+            "https://10.0.0.5:6379/certificate.git",
+            "https://certificate.example:6379/not%20found/SSL",
+            "https://e/e",
+        ] {
+            let url = RemoteUrl::parse(address, Insecure::Refused).unwrap();
+            let failing =
+                |why: &str| of_words(&format!("fatal: unable to access '{address}/': {why}"), &url).code();
+            for unreached in [
+                "Failed to connect to certificate.example port 6379 after 1 ms: Couldn't connect to server",
+                "Failed to connect to 10.0.0.5 port 6379: Connection timed out",
+                "error:0A00010B:SSL routines::wrong version number",
+                "gnutls_handshake() failed: An unexpected TLS packet was received.",
+                "Empty reply from server",
+                "Recv failure: Connection reset by peer",
+            ] {
+                assert_eq!(failing(unreached), "connect", "{address}: {unreached}");
+            }
+            for refused in [
+                "server certificate verification failed. CAfile: none CRLfile: none",
+                "SSL certificate problem: unable to get local issuer certificate",
+                "SSL: no alternative certificate subject name matches target host name 'e'",
+            ] {
+                assert_eq!(failing(refused), "tls", "{address}: {refused}");
+            }
+            assert_eq!(failing("The requested URL returned error: 500"), "protocol");
+            assert_eq!(
+                of_words(&format!("fatal: repository '{address}/' not found"), &url).code(),
+                "repository-missing"
+            );
+        }
+    }
 }
