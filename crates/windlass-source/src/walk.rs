@@ -10,6 +10,12 @@ use windlass_core::manifest::Selection;
 
 use crate::{EntryKind, ReadError};
 
+/// A name has at most so many bytes: no file system of today holds a longer one.
+pub(crate) const MAX_NAME_BYTES: usize = 255;
+
+/// A path has at most so many bytes.
+pub(crate) const MAX_PATH_BYTES: usize = 4096;
+
 /// What looking for files may cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalkLimits {
@@ -78,6 +84,22 @@ pub(crate) fn too_many_names(limit: usize) -> TooMuch {
     TooMuch(format!("its directories hold more than {limit} names where `include` makes us look"))
 }
 
+/// A name is longer than names are.
+pub(crate) fn name_too_long() -> TooMuch {
+    TooMuch(format!("a name in it has more than {MAX_NAME_BYTES} bytes"))
+}
+
+/// A path below a directory. Refused before it is made, if it is longer than paths are.
+fn path_of(directory: &str, name: String) -> Result<String, TooMuch> {
+    if name.len() > MAX_NAME_BYTES {
+        return Err(name_too_long());
+    }
+    if directory.len() + 1 + name.len() > MAX_PATH_BYTES {
+        return Err(TooMuch(format!("a path in it has more than {MAX_PATH_BYTES} bytes")));
+    }
+    Ok(if directory.is_empty() { name } else { format!("{directory}/{name}") })
+}
+
 /// The selected files below a directory, sorted; one more than the limit at most.
 pub(crate) fn walk<D: Directories>(
     directories: &D,
@@ -89,11 +111,13 @@ pub(crate) fn walk<D: Directories>(
     let (mut entries, mut path_bytes) = (0, 0);
     let mut found = Vec::new();
     let mut pending = vec![(String::new(), 0, root)];
-    while let Some((directory, depth, id)) = pending.pop() {
+    'directories: while let Some((directory, depth, id)) = pending.pop() {
         let children = directories.children(&directory, &id, limits.entries - entries)?;
         entries += children.len();
         for (name, child) in children {
-            let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+            // Before each name is compared: one directory can hold everything that is hostile.
+            check(path_bytes, begun, &limits).map_err(|reason| reason.at(shortened(&directory)))?;
+            let path = path_of(&directory, name).map_err(|reason| reason.at(shortened(&directory)))?;
             match child {
                 Child::Directory(id) if selection.enters(&path) => {
                     path_bytes += path.len();
@@ -106,16 +130,14 @@ pub(crate) fn walk<D: Directories>(
                 Child::File(id) if selection.takes(&path) => {
                     path_bytes += path.len();
                     found.push((path, id));
+                    if found.len() > limits.files {
+                        break 'directories;
+                    }
                 }
                 Child::Directory(_) | Child::File(_) => {}
             }
         }
-        check(path_bytes, begun, &limits).map_err(|reason| reason.at(shortened(&directory)))?;
-        if found.len() > limits.files {
-            break;
-        }
     }
-    found.truncate(limits.files + 1);
     let with_kind = found.into_iter().map(|(path, id)| {
         let kind = directories.kind(&path, &id)?;
         Ok((path, kind))
@@ -193,8 +215,54 @@ mod tests {
         assert!(wide.0.unwrap_err().contains("names"));
         let long = WalkLimits { depth: usize::MAX, path_bytes: 1 << 20, ..limits };
         assert!(look(1, "**/*.txt", long).0.unwrap_err().contains("1 MiB"));
+        let endless = WalkLimits { depth: usize::MAX, ..limits };
+        assert!(
+            look(1, "**/*.txt", endless).0.unwrap_err().contains("a path in it has more than 4096 bytes")
+        );
         let late = WalkLimits { time: Duration::ZERO, ..limits };
         assert!(look(1, "**/*.yaml", late).0.unwrap_err().contains("took more"));
+    }
+
+    /// One directory with so many files, whose names have so many bytes.
+    struct OneDirectory {
+        files: usize,
+        name_bytes: usize,
+        /// How often something was asked for what it is.
+        asked: Cell<usize>,
+    }
+
+    impl Directories for OneDirectory {
+        type Id = ();
+
+        fn children(&self, _: &str, (): &(), _: usize) -> Result<Children<()>, ReadError> {
+            let name = |nth: usize| (format!("{nth:0width$}", width = self.name_bytes), Child::File(()));
+            Ok((0..self.files).map(name).collect())
+        }
+
+        fn kind(&self, _: &str, (): &()) -> Result<EntryKind, ReadError> {
+            self.asked.set(self.asked.get() + 1);
+            Ok(EntryKind::File(1))
+        }
+    }
+
+    fn look_into(files: usize, name_bytes: usize, limits: WalkLimits) -> (Result<usize, String>, usize) {
+        let one = OneDirectory { files, name_bytes, asked: Cell::new(0) };
+        let selection = Selection::of(&[IncludePattern::read("*").unwrap()]);
+        let found = walk(&one, (), &selection, limits);
+        (found.map(|found| found.len()).map_err(|error| error.source.to_string()), one.asked.get())
+    }
+
+    #[test]
+    fn one_directory_is_held_to_every_budget_while_it_is_looked_at() {
+        let limits = WalkLimits { files: usize::MAX - 1, ..WalkLimits::default() };
+        assert_eq!(look_into(3, MAX_NAME_BYTES, limits).0, Ok(3));
+        let long = look_into(3, MAX_NAME_BYTES + 1, limits).0;
+        assert_eq!(long, Err("a name in it has more than 255 bytes".to_owned()));
+        let few_bytes = WalkLimits { path_bytes: 1 << 20, ..limits };
+        assert!(look_into(200_000, 255, few_bytes).0.unwrap_err().contains("1 MiB"));
+        let late = WalkLimits { time: Duration::ZERO, ..limits };
+        assert!(look_into(1, 1, late).0.unwrap_err().contains("took more"));
+        assert_eq!(look_into(200_000, 10, WalkLimits { files: 3, ..limits }), (Ok(4), 4));
     }
 
     #[test]

@@ -16,7 +16,9 @@ use windlass_core::yaml::MAX_FILE_BYTES;
 
 use super::budget::{ObjectBudget, sized_tree};
 use super::commit::MAX_COMMIT_BYTES;
-use crate::walk::{Child, Children, Directories, WalkLimits, too_many_names, walk};
+use crate::walk::{
+    Child, Children, Directories, MAX_NAME_BYTES, WalkLimits, name_too_long, too_many_names, walk,
+};
 use windlass_core::content::ContentId;
 
 use crate::content::Content;
@@ -59,8 +61,16 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 /// So many entries of directories are kept decoded. A fleet asks for the same few directories again and again.
 const MAX_KEPT_ENTRIES: usize = 200_000;
 
-/// A directory, decoded: what stands under each name.
-type Listing = Arc<BTreeMap<String, (EntryMode, gix::ObjectId)>>;
+/// A directory, decoded.
+type Listing = Arc<Names>;
+
+/// What stands under each name of a directory.
+#[derive(Default)]
+struct Names {
+    known: BTreeMap<String, (EntryMode, gix::ObjectId)>,
+    /// Whether there are names that were not kept because they are longer than names are.
+    has_overlong: bool,
+}
 
 /// Directories that were decoded, and how many entries they have together.
 #[derive(Default)]
@@ -71,10 +81,10 @@ struct Listings {
 
 impl Listings {
     fn keep(&mut self, tree: gix::ObjectId, listing: &Listing) {
-        if self.entries + listing.len() > MAX_KEPT_ENTRIES {
+        if self.entries + listing.known.len() > MAX_KEPT_ENTRIES {
             *self = Listings::default();
         }
-        self.entries += listing.len();
+        self.entries += listing.known.len();
         self.known.insert(tree, Arc::clone(listing));
     }
 }
@@ -125,7 +135,7 @@ impl GitTree {
         for part in self.full_path(path).split('/').filter(|part| !part.is_empty()) {
             let (mode, directory): (EntryMode, gix::ObjectId) = at;
             let found = match mode.is_tree() {
-                true => self.listing(directory)?.get(part).copied(),
+                true => self.listing(directory)?.known.get(part).copied(),
                 false => None,
             };
             let Some(found) = found else { return Ok(Content::Nothing) };
@@ -153,16 +163,18 @@ impl GitTree {
         if let Some(known) = self.listings.borrow().known.get(&tree) {
             return Ok(Arc::clone(known));
         }
-        let mut entries = BTreeMap::new();
+        let mut names = Names::default();
         for entry in sized_tree(&self.repository, tree, &self.budget)?.iter() {
             let entry = entry?;
             // A name that is not UTF-8 cannot be written in a pattern either.
             let Ok(name) = entry.filename().to_str() else { continue };
-            if is_plain(name) {
-                entries.insert(name.to_owned(), (entry.mode(), entry.oid().to_owned()));
+            if name.len() > MAX_NAME_BYTES {
+                names.has_overlong = true;
+            } else if is_plain(name) {
+                names.known.insert(name.to_owned(), (entry.mode(), entry.oid().to_owned()));
             }
         }
-        let listing: Listing = Arc::new(entries);
+        let listing: Listing = Arc::new(names);
         self.listings.borrow_mut().keep(tree, &listing);
         Ok(listing)
     }
@@ -176,7 +188,7 @@ impl GitTree {
                 EntryKind::File(_) => return Ok(None),
                 EntryKind::Directory => {}
             }
-            let Some((mode, id)) = self.listing(at.1)?.get(part).copied() else { return Ok(None) };
+            let Some((mode, id)) = self.listing(at.1)?.known.get(part).copied() else { return Ok(None) };
             at = (self.kind_of(mode, id)?, id);
         }
         Ok(Some(at))
@@ -204,14 +216,17 @@ impl Directories for GitTree {
         at_most: usize,
     ) -> Result<Children<Self::Id>, ReadError> {
         let listing = self.listing(*id).map_err(|source| ReadError { path: path.to_owned(), source })?;
-        if listing.len() > at_most {
+        if listing.has_overlong {
+            return Err(name_too_long().at(path));
+        }
+        if listing.known.len() > at_most {
             return Err(too_many_names(WalkLimits::default().entries).at(path));
         }
         let child = |(name, id): (&String, &Self::Id)| {
             let child = if id.0.is_tree() { Child::Directory(*id) } else { Child::File(*id) };
             (name.clone(), child)
         };
-        Ok(listing.iter().map(child).collect())
+        Ok(listing.known.iter().map(child).collect())
     }
 
     fn kind(&self, path: &str, (mode, id): &Self::Id) -> Result<EntryKind, ReadError> {

@@ -27,6 +27,30 @@ impl WorkTree {
         self.commit_bomb(trees, &below)
     }
 
+    /// Commits a directory whose only entry is one with a name of so many bytes, and so many files in that: each of their
+    /// paths is that long.
+    pub fn commit_long_name(&self, name_bytes: usize, files: usize) -> String {
+        let leaf = self.git_blob(SOUND);
+        let mut trees = TreeMaker::start(self);
+        let entries: Vec<_> =
+            (0..files).map(|nth| ("100644 blob", leaf.as_str(), format!("{nth}.yaml"))).collect();
+        let below = trees.make(&entries);
+        let long = trees.make(&[("040000 tree", &below, "n".repeat(name_bytes))]);
+        self.commit_bomb(trees, &long)
+    }
+
+    /// Commits a directory in which so many names lead to the same directory, which has one file with a name of so many
+    /// bytes.
+    pub fn commit_wide_to_long(&self, wide: usize, name_bytes: usize) -> String {
+        let leaf = self.git_blob(SOUND);
+        let mut trees = TreeMaker::start(self);
+        let below = trees.make(&[("100644 blob", &leaf, "n".repeat(name_bytes))]);
+        let entries: Vec<_> =
+            (0..wide).map(|nth| ("040000 tree", below.as_str(), format!("d{nth}"))).collect();
+        let wide = trees.make(&entries);
+        self.commit_bomb(trees, &wide)
+    }
+
     /// Makes a bare repository beside others in a directory, with directories inside one another, so many deep.
     pub fn publish_nested_trees(root: &Path, name: &str, depth: usize) -> PathBuf {
         let work = WorkTree::new();
