@@ -1,7 +1,7 @@
 //! What stands at the paths that resources name: kept where a later change can be shown, compared when one is offered,
 //! and never taken from anyone's word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use windlass_core::content::{ContentChange, ContentDifference, ContentId};
@@ -36,6 +36,35 @@ pub(crate) async fn differences(
     })
 }
 
+/// What differs, looked up before a transaction begins: while one is open, everybody else's writes wait, and whoever can
+/// push decides how long looking takes.
+#[derive(Debug, Default)]
+pub(crate) struct LookedUp {
+    differences: BTreeMap<ContentChange, ContentDifference>,
+}
+
+impl LookedUp {
+    /// What differs in these changes, from the mirror in this directory.
+    pub(crate) async fn in_mirror(directory: PathBuf, changes: Vec<ContentChange>) -> LookedUp {
+        let found = differences(vec![directory], changes).await;
+        let by_change = found.into_iter().map(|found| (found.change.clone(), found));
+        LookedUp { differences: by_change.collect() }
+    }
+
+    /// What differs in these changes, each once. One that was not looked up says so: what is accepted changed meanwhile.
+    pub(crate) fn of(&self, wanted: Vec<ContentChange>) -> Vec<ContentDifference> {
+        let wanted: BTreeSet<ContentChange> = wanted.into_iter().collect();
+        let known = |change: ContentChange| match self.differences.get(&change) {
+            Some(known) => known.clone(),
+            None => {
+                let note = "not looked into: what is accepted changed while this was proposed";
+                ContentDifference::new(change).noting(note)
+            }
+        };
+        wanted.into_iter().map(known).collect()
+    }
+}
+
 /// The content that a later change of this repository may start from: what is accepted, and what may be accepted next.
 pub(crate) fn worth_keeping(desired: &Desired, live: &Live, repository: &Owner) -> BTreeSet<ContentId> {
     let declared = desired.resources.iter().map(|(_, _, declared)| &declared.spec);
@@ -67,4 +96,25 @@ pub(crate) fn with_known_contents(spec: &Spec, known: &[&Spec]) -> Result<Spec, 
             "files live in git: change the path there; a file of a module can also be given as `content`";
         Box::new(Diagnostic::without_place(Code::PathMissing, kind.slug(), message).help(help))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str) -> ContentChange {
+        ContentChange { path: path.to_owned(), before: None, after: ContentId::blob([1; 20]) }
+    }
+
+    #[test]
+    fn what_was_not_looked_up_before_is_noted_and_never_looked_up_later() {
+        let known = ContentDifference::new(change("a")).noting("as it was looked up");
+        let looked_up = LookedUp { differences: [(change("a"), known.clone())].into() };
+        let found = looked_up.of(vec![change("b"), change("a"), change("a")]);
+        assert_eq!(found.len(), 2, "each once");
+        assert_eq!(found[0], known);
+        assert!(
+            found[1].note.as_deref().is_some_and(|note| note.contains("changed while this was proposed"))
+        );
+    }
 }

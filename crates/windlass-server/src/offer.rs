@@ -1,9 +1,9 @@
 //! Opening proposals for changes of a plan, and keeping those that still stand in their place.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use windlass_core::conflict::Claimant;
+use windlass_core::content::ContentChange;
 use windlass_core::diff::Change;
 use windlass_core::plan::Step;
 use windlass_core::proposal::Status;
@@ -13,7 +13,7 @@ use windlass_store::{
     Account, AccountWriting, Approval, Placed, Proposal, Repository, Run, StoreError, new_id,
 };
 
-use crate::contents;
+use crate::contents::LookedUp;
 use crate::gatekeeper::Gatekeeper;
 use crate::grant::{granted, let_through, tell_grant};
 use crate::holdings::{Candidate, Declarations};
@@ -23,8 +23,8 @@ use crate::world::World;
 
 /// In which circumstances a run's changes are offered.
 pub(crate) struct Offer<'o> {
-    /// Where the repository's mirror is: what differs in files is looked up there.
-    pub(crate) mirror: PathBuf,
+    /// What differs in files, as it was looked up before the transaction.
+    pub(crate) contents: &'o LookedUp,
     pub(crate) account: &'o Account,
     pub(crate) repository: &'o Repository,
     pub(crate) run: &'o Run,
@@ -67,6 +67,13 @@ pub(crate) struct Offered {
     pub(crate) open: Vec<PlannedChange>,
 }
 
+impl Offered {
+    /// What changes in files with what is opened.
+    pub(crate) fn content_changes(&self) -> Vec<ContentChange> {
+        self.open.iter().flat_map(|planned| planned.change.content_changes()).collect()
+    }
+}
+
 /// Opens new proposals, places standing ones anew, and lets through what the gate lets through by itself or because
 /// the set it belongs to was approved. Returns the new ones.
 pub(crate) async fn open_proposals(
@@ -102,8 +109,7 @@ pub(crate) async fn open_proposals(
         approvals.extend(given.into_iter().map(|approval| (proposal.id.clone(), approval)));
         opened.push(proposal);
     }
-    let changed = opened.iter().flat_map(|proposal: &Proposal| proposal.change.content_changes()).collect();
-    let differences = contents::differences(vec![offer.mirror.clone()], changed).await;
+    let differences = offer.contents.of(offered.content_changes());
     writing.content_differences_put(&differences, offer.now).await?;
     writing.proposals_add(&opened).await?;
     let approvals: Vec<_> = approvals.iter().map(|(id, given)| (id.as_str(), given.clone())).collect();

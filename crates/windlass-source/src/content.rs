@@ -3,14 +3,24 @@
 //! Comparing goes from directory to directory and passes over whatever has the same id on both sides, so that it costs
 //! what changed and not what is there.
 
+mod budget;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::content::{ContentChange, ContentDifference, ContentId, ContentKind, FileSide};
 
+use self::budget::Budget;
 use crate::ReadError;
+use crate::walk::{MAX_NAME_BYTES, MAX_PATH_BYTES};
 
 /// So many entries of directories are looked at for one difference. What is beyond is neither named nor counted.
 const MAX_ENTRIES: usize = 20_000;
+
+/// Directories inside one another that are looked into.
+const MAX_DEPTH: usize = 64;
+
+/// Paths of so many bytes together wait to be looked at.
+const MAX_WAITING_BYTES: usize = 16 << 20;
 
 /// So many paths are looked into at once.
 const MAX_DIFFERENCES: usize = 200;
@@ -18,7 +28,7 @@ const MAX_DIFFERENCES: usize = 200;
 /// Files of so many bytes together are read for all of them.
 const MAX_COMPARED: u64 = 8 * 1024 * 1024;
 
-/// Lines of so many bytes are shown of all of them.
+/// Paths and lines of so many bytes are shown of all of them.
 const MAX_TEXT: usize = 1024 * 1024;
 
 /// What stands at a path.
@@ -58,10 +68,56 @@ pub struct ObjectEntry {
     pub id: [u8; 20],
 }
 
+/// How much of one directory is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectoryLimits {
+    /// A directory that has more bytes is not decoded.
+    pub bytes: u64,
+    /// So many of its entries are taken.
+    pub entries: usize,
+}
+
+/// What was seen of a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeenDirectory {
+    /// Its entries, as many as were taken.
+    pub entries: Vec<ObjectEntry>,
+    /// How many bytes were decoded for it.
+    pub bytes: u64,
+    /// Whether there is more in it than was taken.
+    pub has_more: bool,
+}
+
+impl SeenDirectory {
+    /// As many of these entries as may be taken. Names that no file system holds are left out.
+    pub(crate) fn of(
+        entries: impl IntoIterator<Item = ObjectEntry>,
+        limits: DirectoryLimits,
+    ) -> SeenDirectory {
+        let mut seen = SeenDirectory::default();
+        for entry in entries {
+            if seen.entries.len() >= limits.entries || entry.name.len() > MAX_NAME_BYTES {
+                seen.has_more = true;
+                break;
+            }
+            seen.entries.push(entry);
+        }
+        seen
+    }
+
+    /// A directory that is too large to be decoded.
+    pub(crate) fn too_large() -> SeenDirectory {
+        SeenDirectory { has_more: true, ..SeenDirectory::default() }
+    }
+}
+
 /// Files and directories by git's id of them.
 pub trait Objects {
-    /// The entries of a directory, so many at most. None if it is not here.
-    fn directory(&self, id: &[u8; 20], limit: usize) -> Result<Option<Vec<ObjectEntry>>, ReadError>;
+    /// Whether this is here. Nothing is decoded for it.
+    fn has(&self, content: &ContentId) -> bool;
+
+    /// What is in a directory. None if it is not here.
+    fn directory(&self, id: &[u8; 20], limits: DirectoryLimits) -> Result<Option<SeenDirectory>, ReadError>;
 
     /// A file of at most so many bytes. None if it is not here.
     fn file(&self, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, ReadError>;
@@ -72,7 +128,11 @@ pub trait Objects {
 pub struct NoObjects;
 
 impl Objects for NoObjects {
-    fn directory(&self, _: &[u8; 20], _: usize) -> Result<Option<Vec<ObjectEntry>>, ReadError> {
+    fn has(&self, _: &ContentId) -> bool {
+        false
+    }
+
+    fn directory(&self, _: &[u8; 20], _: DirectoryLimits) -> Result<Option<SeenDirectory>, ReadError> {
         Ok(None)
     }
 
@@ -83,27 +143,32 @@ impl Objects for NoObjects {
 
 /// What is in the first of these that has it.
 impl Objects for [&dyn Objects] {
-    fn directory(&self, id: &[u8; 20], limit: usize) -> Result<Option<Vec<ObjectEntry>>, ReadError> {
-        let mut found = Ok(None);
-        for objects in self {
-            found = objects.directory(id, limit);
-            if matches!(found, Ok(Some(_))) {
-                break;
-            }
-        }
-        found
+    fn has(&self, content: &ContentId) -> bool {
+        self.iter().any(|objects| objects.has(content))
+    }
+
+    fn directory(&self, id: &[u8; 20], limits: DirectoryLimits) -> Result<Option<SeenDirectory>, ReadError> {
+        first_of(self, |objects| objects.directory(id, limits))
     }
 
     fn file(&self, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, ReadError> {
-        let mut found = Ok(None);
-        for objects in self {
-            found = objects.file(id, limit);
-            if matches!(found, Ok(Some(_))) {
-                break;
-            }
-        }
-        found
+        first_of(self, |objects| objects.file(id, limit))
     }
+}
+
+/// What the first of these has; if none has it, what the last one says.
+fn first_of<T>(
+    all: &[&dyn Objects],
+    ask: impl Fn(&dyn Objects) -> Result<Option<T>, ReadError>,
+) -> Result<Option<T>, ReadError> {
+    let mut found = Ok(None);
+    for objects in all {
+        found = ask(*objects);
+        if matches!(found, Ok(Some(_))) {
+            break;
+        }
+    }
+    found
 }
 
 /// One side of what is compared.
@@ -117,9 +182,17 @@ fn side_of(content: ContentId) -> Side {
     Some((kind, *content.as_bytes()))
 }
 
-/// What differs in these changes, each once, in order. So many are looked into that what they show can be kept and read;
-/// of the rest only the ids are told.
+/// What differs in these changes, each once, in order. So many are looked into that what they show can be kept and read,
+/// and as much as the budget of all of them allows; of the rest only the ids are told.
 pub fn content_differences<O: Objects + ?Sized>(
+    objects: &O,
+    changes: impl IntoIterator<Item = ContentChange>,
+) -> Vec<ContentDifference> {
+    differences_within(&Budget::start(), objects, changes)
+}
+
+fn differences_within<O: Objects + ?Sized>(
+    budget: &Budget,
     objects: &O,
     changes: impl IntoIterator<Item = ContentChange>,
 ) -> Vec<ContentDifference> {
@@ -127,13 +200,14 @@ pub fn content_differences<O: Objects + ?Sized>(
     let (mut text, mut compared) = (0, 0);
     let mut differences = Vec::with_capacity(changes.len().min(MAX_DIFFERENCES));
     for change in changes {
-        if differences.len() >= MAX_DIFFERENCES || text > MAX_TEXT || compared > MAX_COMPARED {
+        let is_enough = differences.len() >= MAX_DIFFERENCES || text > MAX_TEXT || compared > MAX_COMPARED;
+        if is_enough || budget.is_spent() {
             let note = "not looked into: more paths differ than are shown at once";
             differences.push(ContentDifference::new(change).noting(note));
             continue;
         }
-        let difference = content_difference(objects, change);
-        text += difference.files.iter().map(|file| file.lines.as_ref().map_or(0, String::len)).sum::<usize>();
+        let difference = content_difference(budget, objects, change);
+        text += difference.shown_bytes();
         compared += difference.compared_bytes();
         differences.push(difference);
     }
@@ -141,88 +215,120 @@ pub fn content_differences<O: Objects + ?Sized>(
 }
 
 /// What differs between two contents of a path. What cannot be had is said, never guessed.
-fn content_difference<O: Objects + ?Sized>(objects: &O, change: ContentChange) -> ContentDifference {
-    let mut before = change.before.and_then(side_of);
-    let after = side_of(change.after);
+fn content_difference<O: Objects + ?Sized>(
+    budget: &Budget,
+    objects: &O,
+    change: ContentChange,
+) -> ContentDifference {
+    let mut before = change.before;
+    let after = change.after;
     let mut difference = ContentDifference::new(change);
-    if !is_here(objects, after) {
+    if !objects.has(&after) {
         return difference.noting("the new content is not at hand here: only its id is known");
     }
-    if before.is_some() && !is_here(objects, before) {
+    if before.is_some_and(|before| !objects.has(&before)) {
         difference = difference.noting(
             "what stood there before is not in this copy of the repository: everything is shown as new",
         );
         before = None;
     }
     let path = difference.change.path.trim_start_matches("./").trim_end_matches('/').to_owned();
-    let mut walk = Walk { objects, difference, left: MAX_ENTRIES };
-    walk.compare(path, before, after);
+    let mut walk = Walk { objects, budget, difference, left: MAX_ENTRIES, is_cut: false };
+    walk.compare(Pair { path, depth: 0, before: before.and_then(side_of), after: side_of(after) });
+    if walk.is_cut {
+        let note = "more differs than was looked at: what is listed is not all of it";
+        walk.difference.note.get_or_insert_with(|| note.to_owned());
+    }
     walk.difference
 }
 
-fn is_here<O: Objects + ?Sized>(objects: &O, side: Side) -> bool {
-    match side {
-        None => true,
-        Some((ObjectKind::Directory, id)) => matches!(objects.directory(&id, 0), Ok(Some(_))),
-        Some((_, id)) => matches!(objects.file(&id, 0), Ok(Some(_))),
-    }
+/// What stands at a path on both sides.
+struct Pair {
+    path: String,
+    /// How many directories below the path that is compared.
+    depth: usize,
+    before: Side,
+    after: Side,
 }
 
 struct Walk<'o, O: ?Sized> {
     objects: &'o O,
+    budget: &'o Budget,
     difference: ContentDifference,
     /// How many entries may still be looked at.
     left: usize,
+    /// Whether something was not looked at.
+    is_cut: bool,
 }
 
 impl<O: Objects + ?Sized> Walk<'_, O> {
-    fn compare(&mut self, path: String, before: Side, after: Side) {
-        let mut waiting = vec![(path, before, after)];
-        while let Some((path, before, after)) = waiting.pop() {
-            if before == after {
+    fn compare(&mut self, first: Pair) {
+        let mut waiting = vec![first];
+        let mut waiting_bytes = 0;
+        while let Some(pair) = waiting.pop() {
+            waiting_bytes -= pair.path.len().min(waiting_bytes);
+            if pair.before == pair.after {
                 continue;
+            }
+            if self.budget.is_spent() {
+                self.is_cut = true;
+                return;
             }
             let is_directory = |side: Side| matches!(side, Some((ObjectKind::Directory, _)));
             let file = |side: Side| if is_directory(side) { None } else { side };
-            if file(before).is_some() || file(after).is_some() {
-                let (before, after) = (self.read(file(before)), self.read(file(after)));
-                self.difference.add(path.clone(), &before, &after);
+            if file(pair.before).is_some() || file(pair.after).is_some() {
+                let (before, after) = (self.read(file(pair.before)), self.read(file(pair.after)));
+                self.difference.add(pair.path.clone(), &before, &after);
             }
-            if is_directory(before) || is_directory(after) {
-                let mut below = self.entries(&path, before, after);
+            if is_directory(pair.before) || is_directory(pair.after) {
+                let mut below = self.entries(&pair, MAX_WAITING_BYTES - waiting_bytes);
+                waiting_bytes += below.iter().map(|below| below.path.len()).sum::<usize>();
                 below.reverse();
                 waiting.append(&mut below);
-            }
-            if self.left == 0 {
-                let note = "more differs than was looked at: what is listed is not all of it";
-                self.difference.note.get_or_insert_with(|| note.to_owned());
-                return;
             }
         }
     }
 
-    /// What stands in either of two directories, by name.
-    fn entries(&mut self, path: &str, before: Side, after: Side) -> Vec<(String, Side, Side)> {
+    /// What stands in either of two directories, by name, as far as their paths fit into so many bytes.
+    fn entries(&mut self, pair: &Pair, mut room: usize) -> Vec<Pair> {
+        let depth = pair.depth + 1;
+        if depth > MAX_DEPTH {
+            self.is_cut = true;
+            return Vec::new();
+        }
         let mut names: BTreeMap<Vec<u8>, (Side, Side)> = BTreeMap::new();
-        for entry in self.directory(before) {
+        for entry in self.directory(pair.before) {
             names.entry(entry.name).or_default().0 = Some((entry.kind, entry.id));
         }
-        for entry in self.directory(after) {
+        for entry in self.directory(pair.after) {
             names.entry(entry.name).or_default().1 = Some((entry.kind, entry.id));
         }
-        let below = |name: &[u8]| match path {
-            "" => String::from_utf8_lossy(name).into_owned(),
-            path => format!("{path}/{}", String::from_utf8_lossy(name)),
-        };
-        names.into_iter().map(|(name, (before, after))| (below(&name), before, after)).collect()
+        let mut below = Vec::new();
+        for (name, (before, after)) in names.into_iter().filter(|(_, (before, after))| before != after) {
+            let name = String::from_utf8_lossy(&name);
+            let bytes = pair.path.len() + 1 + name.len();
+            if bytes > MAX_PATH_BYTES || bytes > room {
+                self.is_cut = true;
+                continue;
+            }
+            room -= bytes;
+            let path = match pair.path.as_str() {
+                "" => name.into_owned(),
+                path => format!("{path}/{name}"),
+            };
+            below.push(Pair { path, depth, before, after });
+        }
+        below
     }
 
     fn directory(&mut self, side: Side) -> Vec<ObjectEntry> {
         let Some((ObjectKind::Directory, id)) = side else { return Vec::new() };
-        let entries = self.objects.directory(&id, self.left);
-        let entries = entries.ok().flatten().unwrap_or_default();
-        self.left = self.left.saturating_sub(entries.len());
-        entries
+        let seen = self.objects.directory(&id, self.budget.of_directory(self.left));
+        let seen = seen.ok().flatten().unwrap_or_default();
+        self.left -= seen.entries.len();
+        self.budget.take(&seen);
+        self.is_cut |= seen.has_more;
+        seen.entries
     }
 
     /// A file's content, unless the file would only be counted.
@@ -238,3 +344,6 @@ impl<O: Objects + ?Sized> Walk<'_, O> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

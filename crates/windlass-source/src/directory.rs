@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use windlass_core::manifest::Selection;
 
 use crate::walk::{Child, Children, Directories, WalkLimits, too_many_names, walk};
-use windlass_core::content::FileSide;
+use windlass_core::content::{ContentId, FileSide};
 
-use crate::content::{Content, ObjectEntry, Objects};
+use crate::content::{Content, DirectoryLimits, Objects, SeenDirectory};
 use crate::disk::Ids;
 use crate::{EntryKind, ReadError, Tree};
 
@@ -112,8 +112,12 @@ impl Tree for Directory {
 
 /// What ids were made of: as much as [`Tree::content`] was asked for.
 impl Objects for Directory {
-    fn directory(&self, id: &[u8; 20], limit: usize) -> Result<Option<Vec<ObjectEntry>>, ReadError> {
-        Ok(self.ids.borrow().directory(id, limit))
+    fn has(&self, content: &ContentId) -> bool {
+        self.ids.borrow().has(content)
+    }
+
+    fn directory(&self, id: &[u8; 20], limits: DirectoryLimits) -> Result<Option<SeenDirectory>, ReadError> {
+        Ok(self.ids.borrow().directory(id, limits))
     }
 
     fn file(&self, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, ReadError> {

@@ -10,9 +10,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use windlass_core::content::{ContentId, FileSide};
+use windlass_core::content::{ContentId, ContentKind, FileSide};
 
-use crate::content::{Content, ObjectEntry, ObjectKind};
+use crate::content::{Content, DirectoryLimits, ObjectEntry, ObjectKind, SeenDirectory};
 use crate::git::IdHasher;
 use crate::{EntryKind, ReadError};
 
@@ -52,9 +52,17 @@ impl Ids {
         Ok(content)
     }
 
-    /// The entries of a directory whose id was made.
-    pub(crate) fn directory(&self, id: &[u8; 20], limit: usize) -> Option<Vec<ObjectEntry>> {
-        self.directories.get(id).map(|entries| entries.iter().take(limit).cloned().collect())
+    /// Whether the id was made of something here.
+    pub(crate) fn has(&self, content: &ContentId) -> bool {
+        match content.kind() {
+            ContentKind::Blob => self.files.contains_key(content.as_bytes()),
+            ContentKind::Tree => self.directories.contains_key(content.as_bytes()),
+        }
+    }
+
+    /// What is in a directory whose id was made. It is decoded already.
+    pub(crate) fn directory(&self, id: &[u8; 20], limits: DirectoryLimits) -> Option<SeenDirectory> {
+        self.directories.get(id).map(|entries| SeenDirectory::of(entries.iter().cloned(), limits))
     }
 
     /// A file whose id was made.

@@ -15,7 +15,9 @@ mod read;
 mod remote;
 mod walk;
 
-pub use content::{Content, NoObjects, ObjectEntry, ObjectKind, Objects, content_differences};
+pub use content::{
+    Content, DirectoryLimits, NoObjects, ObjectEntry, ObjectKind, Objects, SeenDirectory, content_differences,
+};
 pub use directory::Directory;
 pub use files::{FilePathError, Files};
 pub use git::{

@@ -115,6 +115,12 @@ impl ContentDifference {
         self.files.iter().map(|file| read(file.before_bytes) + read(file.after_bytes)).sum()
     }
 
+    /// How much there is to keep and to read of it.
+    pub fn shown_bytes(&self) -> usize {
+        let shown = |file: &FileDifference| file.path.len() + file.lines.as_ref().map_or(0, String::len);
+        self.files.iter().map(shown).sum()
+    }
+
     /// Adds a file that differs, or counts it.
     pub fn add(&mut self, path: String, before: &FileSide, after: &FileSide) {
         if self.files.len() >= MAX_FILES {

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use windlass_core::content::ContentChange;
 use windlass_core::diff::Change;
 use windlass_core::gate::{Consent, Contributor, ContributorRole, add_contributors};
 use windlass_core::plan::StoredStep;
@@ -23,6 +24,7 @@ use windlass_store::{
 use super::settle::settle_run;
 use super::verdict::candidate;
 use crate::clock::now;
+use crate::contents::LookedUp;
 use crate::crash::crash_point;
 use crate::gatekeeper::{Gatekeeper, failed_sync};
 use crate::holdings::{Candidate, Declarations};
@@ -123,23 +125,59 @@ pub(crate) async fn stuck_proposals(
     Ok(stuck.map(|(proposal, _)| proposal.id.clone()).collect())
 }
 
+/// What became of opening the next changes of a plan.
+enum Opening {
+    /// It was done.
+    Done(Next),
+    /// Nothing was written: this has to be looked up first, while no transaction is open.
+    Needs(Vec<ContentChange>),
+}
+
 async fn open_some(server: &Server, account_id: &str, planned: &UnopenedPlan) -> Result<Next, StoreError> {
+    let mut contents = None;
+    loop {
+        match try_to_open(server, account_id, planned, contents.as_ref()).await? {
+            Opening::Done(next) => return Ok(next),
+            Opening::Needs(changes) => {
+                let mirror = server.mirror_directory(&planned.repository_id);
+                contents = Some(LookedUp::in_mirror(mirror, changes).await);
+            }
+        }
+    }
+}
+
+/// Opens the next changes of a plan, if they need nothing that was not looked up.
+async fn try_to_open(
+    server: &Server,
+    account_id: &str,
+    planned: &UnopenedPlan,
+    contents: Option<&LookedUp>,
+) -> Result<Opening, StoreError> {
     let now = now();
     let mut writing = server.store().write_account(account_id).await?;
     let found = writing.plans_unopened(account_id).await?;
     let Some(unopened) = found.into_iter().find(|found| found.run_id == planned.run_id) else {
-        return Ok(Next::Nothing);
+        return Ok(Opening::Done(Next::Nothing));
     };
     let room = Room::of(&mut writing, server, account_id, &unopened.repository_id).await?;
     let run = writing.run_head(account_id, &unopened.run_id).await?;
-    let (Some(room), Some(mut run)) = (room, run) else { return Ok(Next::Nothing) };
+    let (Some(room), Some(mut run)) = (room, run) else {
+        return Ok(Opening::Done(Next::Nothing));
+    };
     credit_pushers(&mut writing, &mut run, now).await?;
     let looked = look_ahead(&mut writing, &room, &unopened, now).await?;
-    let changes = looked.open.iter().map(|planned| &planned.change);
+    let offered = Offered { keep: Vec::new(), open: looked.open };
+    let nothing = LookedUp::default();
+    let contents = match (contents, offered.content_changes()) {
+        (Some(contents), _) => contents,
+        (None, needed) if needed.is_empty() => &nothing,
+        (None, needed) => return Ok(Opening::Needs(needed)),
+    };
+    let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = Some(unopened.plan_id.as_str());
     let set_approvals = SetApprovals::load(&mut writing, &room.repository.id, plan_id, changes).await?;
     let offer = Offer {
-        mirror: server.mirror_directory(&room.repository.id),
+        contents,
         account: &room.account,
         repository: &room.repository,
         run: &run,
@@ -148,19 +186,18 @@ async fn open_some(server: &Server, account_id: &str, planned: &UnopenedPlan) ->
         now,
     };
     let files = looked.files;
-    let offered = Offered { keep: Vec::new(), open: looked.open };
     let opened = open_proposals(&mut writing, &offer, &offered, |_| files).await?;
     let is_approved = opened.iter().any(|proposal| proposal.status == Status::Approved);
     let remaining = run.remaining.saturating_sub(opened.len());
     if !writing.run_opened(&unopened, remaining, looked.next).await? {
-        return Ok(Next::Nothing);
+        return Ok(Opening::Done(Next::Nothing));
     }
     settle_run(&mut writing, &run.id, now).await?;
     crash_point("open.before_commit");
     server.commit(writing).await?;
     crash_point("open.committed");
     let is_unfinished = looked.next.is_some() && opened.len() < room.slots;
-    Ok(if is_approved || is_unfinished { Next::Ready } else { Next::Nothing })
+    Ok(Opening::Done(if is_approved || is_unfinished { Next::Ready } else { Next::Nothing }))
 }
 
 /// Adds who pushed what a run read, where the forge told it only afterwards.

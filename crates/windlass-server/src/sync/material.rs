@@ -99,6 +99,14 @@ impl Material {
         }
     }
 
+    /// The same as what is known. What was stored is loaded again where it is needed again.
+    pub(super) fn into_known(self) -> Known {
+        match self.is_fresh() {
+            true => Known::Read(Box::new(self)),
+            false => Known::Stored,
+        }
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.problems.iter().any(|problem| problem.severity == Severity::Error)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use windlass_core::code::Code;
+use windlass_core::content::ContentChange;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
 use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
@@ -28,6 +29,7 @@ use super::keep_plan::{confirmation, keep_plan, previous_files};
 use super::material::{Known, Material};
 use super::run::Holding;
 use crate::clock::{self, now};
+use crate::contents::LookedUp;
 use crate::crash::crash_point;
 use crate::ending::{Ending, end_all};
 use crate::offer::{self, Offer, PlannedChange, open_proposals};
@@ -138,30 +140,63 @@ pub(super) async fn refused(
     failed(server, run, Some(repository), Holding::lease(lease), refusal(held), Vec::new()).await
 }
 
-/// Compares, decides and saves. The account's writes wait meanwhile, so that nothing moves in between.
+/// What became of saving a comparison.
+enum Saving {
+    /// The run came to its end.
+    Done,
+    /// Nothing was written: this has to be looked up first, while no transaction is open.
+    Needs { changes: Vec<ContentChange>, known: Known },
+}
+
+/// Compares, decides and saves.
 pub(super) async fn compared(
     server: &Server,
     run: &mut Run,
     repository: &Repository,
     holding: Holding<'_>,
-    known: Known,
+    mut known: Known,
 ) -> Result<(), StoreError> {
+    let mut contents = None;
+    loop {
+        match try_to_save(server, run, repository, holding, known, contents.as_ref()).await? {
+            Saving::Done => return Ok(()),
+            Saving::Needs { changes, known: again } => {
+                known = again;
+                let mirror = server.mirror_directory(&repository.id);
+                contents = Some(LookedUp::in_mirror(mirror, changes).await);
+            }
+        }
+    }
+}
+
+/// Compares, decides and saves, if that needs nothing that was not looked up. The account's writes wait meanwhile, so that
+/// nothing moves in between.
+async fn try_to_save(
+    server: &Server,
+    run: &mut Run,
+    repository: &Repository,
+    holding: Holding<'_>,
+    known: Known,
+    contents: Option<&LookedUp>,
+) -> Result<Saving, StoreError> {
     let now = now();
     let mut writing = server.store().write_account(&run.account_id).await?;
     holding.end_in(&mut writing).await?;
-    let Some(account) = writing.account(&run.account_id).await? else { return Ok(()) };
+    let Some(account) = writing.account(&run.account_id).await? else { return Ok(Saving::Done) };
     let Some(current) = writing.repository(&run.account_id, &repository.id).await? else {
         drop(writing);
         let message = "the repository was removed, or moved to another account, meanwhile";
         let error = run_error("repository-removed", message, "");
-        return failed(server, run, None, holding, error, Vec::new()).await;
+        failed(server, run, None, holding, error, Vec::new()).await?;
+        return Ok(Saving::Done);
     };
     // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
     if !reads_the_same(&current, repository) {
         drop(writing);
         let message = "the repository's settings changed while it was read";
         let error = run_error("source-changed", message, "it is synced again by itself");
-        return failed(server, run, Some(repository), holding, error, Vec::new()).await;
+        failed(server, run, Some(repository), holding, error, Vec::new()).await?;
+        return Ok(Saving::Done);
     }
     let repository = &current;
     credit(&mut writing, run, repository).await?;
@@ -174,15 +209,15 @@ pub(super) async fn compared(
         Known::Stored => compare_stored(&mut writing, run, repository, &account, &offered, now).await?,
     };
     let Compared { mut material, decided, live } = compared;
-    material.tell(decided.plan.problems.clone());
     if let Some(error) = decide::refusal_of(&decided.plan) {
         drop(writing);
+        material.tell(decided.plan.problems.clone());
         let problems = std::mem::take(&mut material.problems);
-        return failed(server, run, Some(repository), holding, error, problems).await;
+        failed(server, run, Some(repository), holding, error, problems).await?;
+        return Ok(Saving::Done);
     }
     let plan = &decided.plan;
     let previous_files = previous_files(&mut writing, repository, plan).await?;
-    run.plan_id = keep_plan(&mut writing, run, repository, (plan, &previous_files), now).await?;
     let declined = writing.proposals_declined(&repository.id).await?;
     let limit = server.config().max_proposals;
     let stuck = match plan.steps.len() > limit && !offered.is_empty() {
@@ -190,11 +225,19 @@ pub(super) async fn compared(
         false => BTreeSet::new(),
     };
     let reconciled = reconcile(plan, &offered, &declined, &live, &Cap { limit, stuck });
+    let offered = offered_by(plan, &reconciled, &previous_files);
+    let nothing = LookedUp::default();
+    let contents = match (contents, offered.content_changes()) {
+        (Some(contents), _) => contents,
+        (None, changes) if changes.is_empty() => &nothing,
+        (None, changes) => return Ok(Saving::Needs { changes, known: material.into_known() }),
+    };
+    material.tell(plan.problems.clone());
+    run.plan_id = keep_plan(&mut writing, run, repository, (plan, &previous_files), now).await?;
     store_desired(&mut writing, repository, &material).await?;
     close(&mut writing, run, &reconciled, now).await?;
     let owner = Owner::Repository(repository.name.clone());
     let kept = material.is_fresh().then(|| contents::worth_keeping(&material.desired, &live, &owner));
-    let offered = offered_by(plan, &reconciled, &previous_files);
     let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = run.plan_id.as_deref();
     let offering = match tells_what_git_wants(run, repository) {
@@ -203,7 +246,7 @@ pub(super) async fn compared(
         false => repository.clone(),
     };
     let offer = Offer {
-        mirror: server.mirror_directory(&repository.id),
+        contents,
         account: &account,
         repository: &offering,
         run,
@@ -228,7 +271,7 @@ pub(super) async fn compared(
     }
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
-    Ok(())
+    Ok(Saving::Done)
 }
 
 /// Whether a run tells what git wants by now. One that compared only what was stored does not: what a failed sync holds, it

@@ -2,12 +2,12 @@
 
 use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryMode;
-use windlass_core::content::FileSide;
+use windlass_core::content::{ContentId, ContentKind, FileSide};
 
 use super::mirror::Mirror;
 use super::tree::GitTree;
 use crate::ReadError;
-use crate::content::{ObjectEntry, ObjectKind, Objects};
+use crate::content::{DirectoryLimits, ObjectEntry, ObjectKind, Objects, SeenDirectory};
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -23,8 +23,12 @@ impl GitObjects {
 }
 
 impl Objects for GitObjects {
-    fn directory(&self, id: &[u8; 20], limit: usize) -> Result<Option<Vec<ObjectEntry>>, ReadError> {
-        find_directory(&self.repository, id, limit).map_err(|source| unreadable(id, source))
+    fn has(&self, content: &ContentId) -> bool {
+        has(&self.repository, content)
+    }
+
+    fn directory(&self, id: &[u8; 20], limits: DirectoryLimits) -> Result<Option<SeenDirectory>, ReadError> {
+        find_directory(&self.repository, id, limits).map_err(|source| unreadable(id, source))
     }
 
     fn file(&self, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, ReadError> {
@@ -34,8 +38,12 @@ impl Objects for GitObjects {
 
 /// Everything of the repository, whatever the revision.
 impl Objects for GitTree {
-    fn directory(&self, id: &[u8; 20], limit: usize) -> Result<Option<Vec<ObjectEntry>>, ReadError> {
-        find_directory(self.repository(), id, limit).map_err(|source| unreadable(id, source))
+    fn has(&self, content: &ContentId) -> bool {
+        has(self.repository(), content)
+    }
+
+    fn directory(&self, id: &[u8; 20], limits: DirectoryLimits) -> Result<Option<SeenDirectory>, ReadError> {
+        find_directory(self.repository(), id, limits).map_err(|source| unreadable(id, source))
     }
 
     fn file(&self, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, ReadError> {
@@ -43,23 +51,44 @@ impl Objects for GitTree {
     }
 }
 
+fn has(repository: &gix::Repository, content: &ContentId) -> bool {
+    let kind = match content.kind() {
+        ContentKind::Blob => gix::objs::Kind::Blob,
+        ContentKind::Tree => gix::objs::Kind::Tree,
+    };
+    let header = repository.try_find_header(gix::ObjectId::from(*content.as_bytes()));
+    header.ok().flatten().is_some_and(|header| header.kind() == kind)
+}
+
+/// A directory. Its size is asked for before it is decoded.
 fn find_directory(
     repository: &gix::Repository,
     id: &[u8; 20],
-    limit: usize,
-) -> Result<Option<Vec<ObjectEntry>>, Cause> {
+    limits: DirectoryLimits,
+) -> Result<Option<SeenDirectory>, Cause> {
     let id = gix::ObjectId::from(*id);
-    let Some(object) = repository.try_find_object(id)? else { return Ok(None) };
-    if object.kind != gix::objs::Kind::Tree {
+    let Some(header) = repository.try_find_header(id)? else { return Ok(None) };
+    if header.kind() != gix::objs::Kind::Tree {
         return Ok(None);
     }
-    let mut entries = Vec::new();
-    for entry in TreeRefIter::from_bytes(&object.data, id.kind()).take(limit) {
-        let entry = entry?;
-        let id: [u8; 20] = entry.oid.as_bytes().try_into()?;
-        entries.push(ObjectEntry { name: entry.filename.to_vec(), kind: kind_of(entry.mode), id });
+    if header.size() > limits.bytes {
+        return Ok(Some(SeenDirectory::too_large()));
     }
-    Ok(Some(entries))
+    let object = repository.find_object(id)?;
+    let mut broken = None;
+    let entries = TreeRefIter::from_bytes(&object.data, id.kind());
+    let entries = entries.map_while(|entry| entry_of(entry).map_err(|error| broken = Some(error)).ok());
+    let seen = SeenDirectory::of(entries, limits);
+    match broken {
+        Some(error) => Err(error),
+        None => Ok(Some(SeenDirectory { bytes: header.size(), ..seen })),
+    }
+}
+
+fn entry_of<E: Into<Cause>>(entry: Result<gix::objs::tree::EntryRef<'_>, E>) -> Result<ObjectEntry, Cause> {
+    let entry = entry.map_err(Into::into)?;
+    let id: [u8; 20] = entry.oid.as_bytes().try_into()?;
+    Ok(ObjectEntry { name: entry.filename.to_vec(), kind: kind_of(entry.mode), id })
 }
 
 fn find_file(repository: &gix::Repository, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, Cause> {
