@@ -1,7 +1,8 @@
-//! Turns for work that someone asks for and that costs much: few at once, and fairly between accounts.
+//! Turns for work that costs much: few at once, and fairly between accounts.
 //!
 //! No account has more than half of the turns, and those who wait are let in account by account: whoever asks for much
-//! waits for themselves.
+//! waits for themselves. Whoever asks over HTTP is told to come back after a while; the server's own work waits as long
+//! as it takes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,7 +55,14 @@ impl Drop for Turn {
 }
 
 impl FairTurns {
-    /// A turn for an account.
+    /// A turn for an account, for work that waits as long as it takes. How much of it there is, is limited where it comes
+    /// from.
+    pub(crate) async fn wait(&self, account: &str) -> Turn {
+        let admitted = self.stand_in_line(account);
+        admitted.await.expect("who stands in line is let in, or keeps standing there")
+    }
+
+    /// A turn for an account, for someone who waits for an answer.
     pub(crate) async fn take(&self, account: &str) -> Result<Turn, Busy> {
         let admitted = self.ask(account)?;
         match tokio::time::timeout(PATIENCE, admitted).await {
@@ -63,24 +71,28 @@ impl FairTurns {
         }
     }
 
-    /// Stands in line.
+    /// Stands in line, unless the account's is too long.
     fn ask(&self, account: &str) -> Result<oneshot::Receiver<Turn>, Busy> {
+        let mut queue = self.lock();
+        if let Some((_, line)) = queue.waiting.iter_mut().find(|(waiting, _)| waiting == account) {
+            line.retain(|admit| !admit.is_closed());
+            if line.len() >= WAITING_EACH {
+                return Err(Busy);
+            }
+        }
+        drop(queue);
+        Ok(self.stand_in_line(account))
+    }
+
+    fn stand_in_line(&self, account: &str) -> oneshot::Receiver<Turn> {
         let (admit, admitted) = oneshot::channel();
         let mut queue = self.lock();
-        let place = queue.waiting.iter().position(|(waiting, _)| waiting == account);
-        match place {
-            Some(place) => {
-                let line = &mut queue.waiting[place].1;
-                line.retain(|admit| !admit.is_closed());
-                if line.len() >= WAITING_EACH {
-                    return Err(Busy);
-                }
-                line.push_back(admit);
-            }
+        match queue.waiting.iter_mut().find(|(waiting, _)| waiting == account) {
+            Some((_, line)) => line.push_back(admit),
             None => queue.waiting.push_back((account.to_owned(), VecDeque::from([admit]))),
         }
         self.admit(queue);
-        Ok(admitted)
+        admitted
     }
 
     fn end(&self, account: &str) {
@@ -159,6 +171,22 @@ mod tests {
         // Kept while they are counted: a turn that ends lets the next one in.
         let next: Vec<_> = many.iter_mut().filter_map(admitted).collect();
         assert_eq!(next.len(), 1, "and then those who waited");
+    }
+
+    #[tokio::test]
+    async fn work_of_the_server_waits_as_long_as_it_takes_and_as_fairly() {
+        let turns = FairTurns::default();
+        let own: Vec<_> = (0..AT_ONCE_EACH).map(|_| turns.ask("a").unwrap()).collect();
+        let mut more: Vec<_> = (0..WAITING_EACH * 2).map(|_| turns.stand_in_line("a")).collect();
+        assert!(more.iter_mut().all(|asked| admitted(asked).is_none()), "an account has half of the turns");
+        let other = turns.wait("b").await;
+        assert_eq!(other.account, "b", "and keeps no other waiting");
+        drop(own);
+        assert_eq!(
+            more.iter_mut().filter_map(admitted).count(),
+            more.len(),
+            "and all of them come to their turn"
+        );
     }
 
     #[test]

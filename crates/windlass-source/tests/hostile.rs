@@ -4,13 +4,16 @@
 mod support;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use support::{Remote, Scratch};
 use windlass_core::code::Code;
+use windlass_core::content::ContentChange;
 use windlass_core::manifest::{Context, IncludePattern, Memo, Selection};
 use windlass_core::shape::TextValue as _;
 use windlass_source::{
-    Author, Branch, Directory, Files, FleetFiles, GitTree, NewFile, PathPrefix, Push, Tree, read_fleet,
+    Author, Branch, Content, Directory, Files, FleetFiles, GitTree, Limits, NewFile, PathPrefix, Push, Tree,
+    content_differences, read_fleet,
 };
 use windlass_testkit::servers::WorkTree;
 
@@ -64,6 +67,61 @@ fn twenty_thousand_directories_inside_one_another_are_refused() {
     assert!(tree.read(&deepest).is_ok_and(|content| content.starts_with(b"version: 1")));
     // Fetching again walks nothing.
     assert_eq!(scratch.fetch(&remote).unwrap().commit, fetched.commit);
+}
+
+#[test]
+fn a_name_of_megabytes_is_refused_before_paths_are_made_of_it() {
+    let work = WorkTree::new();
+    let commit = work.commit_long_name(7 << 20, 5_000);
+    let (mirrored, local, scratch) = both_ways(&work, &commit);
+    let before = resident();
+    for tree in [&mirrored, &local] {
+        refused_for(tree, "a name in it has more than 255 bytes");
+    }
+    // Paths of all files would have 35 GB.
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 300 << 20, "{grown} bytes more");
+    let used = scratch.packs().iter().map(|pack| pack.metadata().unwrap().len()).sum::<u64>();
+    assert!(used < 300_000, "{used} bytes were sent");
+    // Where nothing is looked for, nothing is refused.
+    let one = Selection::of(&[IncludePattern::read("*.yaml").unwrap()]);
+    assert_eq!(mirrored.list(&one).unwrap(), []);
+}
+
+#[test]
+fn a_difference_of_content_is_looked_at_within_one_budget() {
+    let long_name = |work: &WorkTree| work.commit_long_name(7 << 20, 10);
+    let wide_to_long = |work: &WorkTree| work.commit_wide_to_long(10_000, 7 << 20);
+    let many_paths = |work: &WorkTree| work.commit_path_bomb(10, 10);
+    let bombs: [(&dyn Fn(&WorkTree) -> String, usize); 3] =
+        [(&long_name, 0), (&wide_to_long, 0), (&many_paths, 100)];
+    for (make, at_least) in bombs {
+        let work = WorkTree::new();
+        let commit = make(&work);
+        let (mirrored, _, _scratch) = both_ways(&work, &commit);
+        let Content::Known(after) = mirrored.content("bomb").unwrap() else { panic!("it is there") };
+        let change = ContentChange { path: "bomb".to_owned(), before: None, after };
+        let (before, begun) = (resident(), Instant::now());
+        let [found] = content_differences(&mirrored, [change]).try_into().unwrap();
+        let (grown, took) = (resident().saturating_sub(before), begun.elapsed());
+        assert!(found.note.is_some_and(|note| note.contains("not all of it")), "{took:?}");
+        assert!(found.files.len() >= at_least);
+        assert!(grown < 300 << 20, "{grown} bytes more");
+        assert!(took < Duration::from_secs(60), "{took:?}");
+    }
+}
+
+#[test]
+fn what_unpacks_to_more_than_it_may_is_not_received() {
+    let work = WorkTree::new();
+    work.commit("fleet.yaml", "version: 1\naccount: acme\n");
+    work.commit_zeros("zeros.bin", 8 << 20);
+    let root = tempfile::tempdir().unwrap();
+    let limits = Limits { unpacked: 4 << 20, ..Limits::default() };
+    let remote = Remote { limits, ..Remote::file(&work.publish(root.path(), "fleet.git")) };
+    let error = Scratch::new().fetch(&remote).unwrap_err();
+    assert_eq!(error.code(), "too-large", "{error}");
+    assert!(error.to_string().contains("unpacks to more than 4 MiB"), "{error}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(super) async fn look(
     let brought = bring(server, &plan, server.preview_directory(&repository.id), leave).await;
     let looked = match brought {
         Err(BringError::Interrupted) => Err(PreviewError::Stopping),
-        Err(BringError::Failed(error)) => Err(error.into()),
+        Err(BringError::Failed(error) | BringError::Passing(error)) => Err(error.into()),
         Ok(brought) => read(brought, plan, expected, context).await.map_err(PreviewError::Failed),
     };
     // A lease that cannot be given back runs out by itself.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use windlass_core::gate::Contributor;
 use windlass_core::manifest::Context;
-use windlass_source::{CommitInfo, Fetched, Mirror};
+use windlass_source::{CommitInfo, FetchError, Fetched, Mirror};
 use windlass_store::RunError;
 
 use super::fetch::{FetchPlan, run_error};
@@ -29,6 +29,8 @@ pub(crate) struct Brought {
 pub(crate) enum BringError {
     /// Something is wrong.
     Failed(RunError),
+    /// The server could not do it just now; nothing is wrong with the repository.
+    Passing(RunError),
     /// The server stops.
     Interrupted,
 }
@@ -57,7 +59,7 @@ pub(crate) async fn bring(
                 if let Some(cause) = error.problem.detail() {
                     tracing::info!(url = %plan.url, cause, "a git server could not be reached");
                 }
-                BringError::Failed(run_error(error.code(), told(&error), error.help()))
+                not_fetched(&error)
             }
         })?;
         let commit = mirror.commit(&fetched.commit).map_err(|error| local(told(&error)))?;
@@ -66,6 +68,15 @@ pub(crate) async fn bring(
         Ok(Brought { mirror, fetched, commit, contributors, _leave: leave })
     });
     task.await.unwrap_or_else(|panic| Err(BringError::Failed(internal(&panic))))
+}
+
+/// What a fetch that failed means.
+pub(super) fn not_fetched(error: &FetchError) -> BringError {
+    let said = run_error(error.code(), told(error), error.help());
+    match error.problem.is_passing() {
+        true => BringError::Passing(said),
+        false => BringError::Failed(said),
+    }
 }
 
 pub(crate) fn internal(panic: &tokio::task::JoinError) -> RunError {

@@ -35,11 +35,9 @@ use crate::loops::{Job, Pace, Pause, Workers};
 use crate::numbers;
 use crate::server::Server;
 
-/// Runs at the same time. Most of them wait for other people's servers; how many work is limited by [`READERS`].
+/// Runs at the same time. Most of them wait for other people's servers; how many read and compare at once is limited by
+/// [`Server::reading_turn`].
 const PLACES: Places = Places { all: 16, reserved: 4, per_account: 3, unproven: 2 };
-
-/// Runs that read and compare at the same time: two cores do so no faster with more, and each may hold a large fleet.
-pub(crate) const READERS: usize = 4;
 
 /// Works until the server stops. Runs that are under way are brought to an end.
 pub(crate) async fn run_loop(server: Server) {

@@ -51,7 +51,7 @@ pub(crate) async fn pretend_run(
             save::failed(server, &mut run, Some(&repository), Holding::lease(&lease), error, problems)
                 .await?;
         }
-        Gathered::Interrupted => {}
+        Gathered::Later => {}
     }
     server.store().lease_release(&lease).await
 }
@@ -87,5 +87,6 @@ async fn gather(
         let error = fleet_error(&material.problems);
         return Ok(Gathered::Failed(error, material.problems));
     }
-    Ok(Gathered::Known(Known::Read(Box::new(material)), None))
+    let turn = server.reading_turn(&run.account_id).await;
+    Ok(Gathered::Known(Known::Read(Box::new(material)), turn))
 }

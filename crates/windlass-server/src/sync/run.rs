@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokio::sync::OwnedSemaphorePermit;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use windlass_core::code::Severity as ProblemSeverity;
@@ -21,6 +20,7 @@ use super::material::Known;
 use super::save;
 use crate::clock::now;
 use crate::crash::crash_point;
+use crate::fair_turns::Turn;
 use crate::numbers;
 use crate::quarantine::{Begin, CountedWork, Leave, begin};
 use crate::server::Server;
@@ -130,7 +130,7 @@ async fn finish(server: &Server, run: &mut Run, lease: &Lease) -> Result<Ended, 
             counted.recorded();
             Ok(Ended::Finished)
         }
-        Gathered::Interrupted => {
+        Gathered::Later => {
             counted.end(server, WorkEnd::Untried).await?;
             Ok(Ended::Later)
         }
@@ -184,9 +184,10 @@ async fn note_begin(server: &Server, run: &Run) -> Result<(), StoreError> {
 /// What a run has to compare.
 pub(super) enum Gathered {
     /// With the turn to read and compare, which lasts until both are done.
-    Known(Known, Option<OwnedSemaphorePermit>),
+    Known(Known, Turn),
     Failed(RunError, Vec<Diagnostic>),
-    Interrupted,
+    /// The server stops, or lacks what it needs just now: the run is begun again, and nothing is said about the repository.
+    Later,
 }
 
 /// Fetches and reads what the run compares.
@@ -204,7 +205,7 @@ async fn gather(
     let mut stopping = server.watch_stopping();
     let plan = tokio::select! {
         plan = FetchPlan::of(repository, &account.name, server) => plan,
-        _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(Gathered::Interrupted),
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(Gathered::Later),
     };
     let plan = match plan {
         Ok(plan) => plan,
@@ -214,8 +215,7 @@ async fn gather(
     let bringing = bring(server, &plan, server.mirror_directory(&repository.id), leave.clone());
     let brought = match bringing.instrument(fetch).await {
         Ok(brought) => brought,
-        Err(BringError::Interrupted) => return Ok(Gathered::Interrupted),
-        Err(BringError::Failed(error)) => return Ok(Gathered::Failed(error, Vec::new())),
+        Err(error) => return Ok(not_brought(error, &repository.id)),
     };
     crash_point("sync.fetched");
     note_commit(run, &brought);
@@ -238,9 +238,21 @@ async fn gather(
     let mut reading = server.store().read().await?;
     let context = crate::world::reading_context(&mut reading, account).await?;
     drop(reading);
-    let turn = server.reading_turn().await;
+    let turn = server.reading_turn(&run.account_id).await;
     let reading = read(brought, plan, context, turn);
     Ok(reading.instrument(tracing::trace_span!(target: SPANS, "sync.read")).await)
+}
+
+/// What becomes of a run whose commit could not be brought here.
+fn not_brought(error: BringError, repository_id: &str) -> Gathered {
+    match error {
+        BringError::Failed(error) => Gathered::Failed(error, Vec::new()),
+        BringError::Interrupted => Gathered::Later,
+        BringError::Passing(error) => {
+            tracing::warn!(repository_id, cause = error.message, "a sync is put off");
+            Gathered::Later
+        }
+    }
 }
 
 /// Who signed, by the addresses that the list of signers gives the key; by what it is called if it has none.
@@ -263,7 +275,7 @@ pub(super) async fn stored(
 ) -> Result<Gathered, StoreError> {
     if repository.left_by.is_some() {
         // It declares nothing, and never did.
-        return Ok(Gathered::Known(Known::Stored, server.reading_turn().await));
+        return Ok(Gathered::Known(Known::Stored, server.reading_turn(&run.account_id).await));
     }
     let mut reading = server.store().read().await?;
     let Some(good) = &repository.good_run_id else {
@@ -291,7 +303,7 @@ pub(super) async fn stored(
         }
     }
     drop(reading);
-    Ok(Gathered::Known(Known::Stored, server.reading_turn().await))
+    Ok(Gathered::Known(Known::Stored, server.reading_turn(&run.account_id).await))
 }
 
 fn note_commit(run: &mut Run, brought: &Brought) {
@@ -311,12 +323,7 @@ fn note_commit(run: &mut Run, brought: &Brought) {
 }
 
 /// Reads the fleet of the commit.
-async fn read(
-    brought: Brought,
-    plan: FetchPlan,
-    context: Context,
-    turn: Option<OwnedSemaphorePermit>,
-) -> Gathered {
+async fn read(brought: Brought, plan: FetchPlan, context: Context, turn: Turn) -> Gathered {
     match read_material(brought, plan, context).await {
         Err(error) => Gathered::Failed(error, Vec::new()),
         Ok(material) if material.has_errors() => {
@@ -343,4 +350,25 @@ pub(super) fn fleet_error(problems: &[Diagnostic]) -> RunError {
     let separator = if place.is_empty() { "" } else { ": " };
     let help = first.help.clone().unwrap_or_default();
     run_error(first.code.slug(), format!("{place}{separator}{}{more}", first.message), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_source::{FetchError, Problem};
+
+    use super::super::bring::not_fetched;
+    use super::*;
+
+    fn gathered(problem: Problem) -> Gathered {
+        let error = FetchError { remote: "https://example.com/fleet".to_owned(), problem };
+        not_brought(not_fetched(&error), "a repository")
+    }
+
+    #[test]
+    fn what_passes_by_itself_fails_no_run_and_holds_nothing() {
+        // A run that is put off says nothing about its repository: only one that failed holds its proposals.
+        assert!(matches!(gathered(Problem::ServerMemory), Gathered::Later));
+        let too_large = gathered(Problem::TooLarge { reason: "it unpacks to more".to_owned() });
+        assert!(matches!(too_large, Gathered::Failed(error, _) if error.code == "too-large"));
+    }
 }

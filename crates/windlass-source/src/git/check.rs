@@ -148,6 +148,7 @@ fn step_of(problem: &Problem) -> &'static str {
         Problem::RepositoryMissing | Problem::ObjectFormat | Problem::Protocol { .. } => "repository",
         Problem::BranchMissing { .. } | Problem::CommitMissing { .. } => "branch",
         Problem::TooLarge { .. }
+        | Problem::ServerMemory
         | Problem::Timeout { .. }
         | Problem::Interrupted
         | Problem::DiskFull

@@ -84,6 +84,9 @@ pub enum Problem {
         /// Which limit.
         reason: String,
     },
+    /// The server's memory is used up by other work. Nothing is wrong with the repository.
+    #[error("the server needs its memory for other work at the moment")]
+    ServerMemory,
     /// It took longer than the limits allow.
     #[error("no complete answer within {} s", after.as_secs())]
     Timeout {
@@ -128,6 +131,7 @@ impl Problem {
             Problem::RepositoryMissing => "repository-missing",
             Problem::ObjectFormat => "object-format",
             Problem::TooLarge { .. } => "too-large",
+            Problem::ServerMemory => "server-memory",
             Problem::Timeout { .. } => "timeout",
             Problem::Interrupted => "interrupted",
             Problem::DiskFull => "disk-full",
@@ -174,6 +178,9 @@ impl Problem {
             Problem::Timeout { .. } => {
                 "try again; if it stays, look at the git server and the network between"
             }
+            Problem::ServerMemory => {
+                "nothing to do: it is tried again soon; if it stays, give the server more memory"
+            }
             Problem::Interrupted => "nothing to do: the next sync starts again",
             Problem::DiskFull => "free space in the server's data directory",
             Problem::SshMissing => "install the OpenSSH client beside the server, or use https",
@@ -199,6 +206,11 @@ impl Problem {
             Problem::Connect { detail, .. } => Some(detail),
             _ => None,
         }
+    }
+
+    /// Whether it passes by itself and says nothing about the remote.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Problem::ServerMemory)
     }
 
     /// A host that never sent a byte is told like one that cannot be connected to.

@@ -1,12 +1,15 @@
 //! How long a conversation with a remote may take and how much it may bring, enforced while it goes on.
 //!
-//! A watchdog looks at the clock, at the caller's wish to stop and at the memory of the process; readers count bytes;
-//! gix's progress counts objects. Memory has to be watched because deltas multiply: while a pack is taken apart, every
-//! object on the way to the one at hand stays in memory, and a pack of some kilobytes can make each of them large. Whoever notices first writes down why, raises the flag that gix looks at, and ends the program that is being
-//! listened to.
+//! A watchdog looks at the clock, at the caller's wish to stop and at what was unpacked; readers count bytes; gix's
+//! progress counts objects. What is unpacked has to be counted because deltas multiply: while a pack is taken apart, every
+//! object on the way to the one at hand stays in memory, and a pack of some kilobytes can make each of them large. Whoever
+//! notices first writes down why, raises the flag that gix looks at, and ends the program that is being listened to.
+//!
+//! Each conversation is charged for its own work. The memory of the whole process is looked at as a last resort: where it
+//! grows too far and this conversation did not do it, the conversation ends too, but nothing is wrong with its remote.
 
 use std::process::Child;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,6 +31,8 @@ pub struct Limits {
     pub bytes: u64,
     /// How many objects the remote may send.
     pub objects: u64,
+    /// How many bytes the objects may unpack to, all together.
+    pub unpacked: u64,
     /// By how many bytes the memory of the process may grow meanwhile, whatever else it does.
     pub memory: u64,
 }
@@ -35,7 +40,13 @@ pub struct Limits {
 impl Default for Limits {
     /// Far more than a fleet needs, and little enough that nobody notices one that is refused.
     fn default() -> Limits {
-        Limits { time: Duration::from_secs(60), bytes: 256 << 20, objects: 200_000, memory: 1 << 30 }
+        Limits {
+            time: Duration::from_secs(60),
+            bytes: 256 << 20,
+            objects: 200_000,
+            unpacked: 4 << 30,
+            memory: 1 << 30,
+        }
     }
 }
 
@@ -45,6 +56,10 @@ pub(super) struct Bounds {
     deadline: Instant,
     stop: AtomicBool,
     received: AtomicU64,
+    /// Bytes that were inflated while the pack came.
+    inflated: AtomicU64,
+    /// Bytes of objects that were made of others; counted by gix.
+    resolved: Arc<AtomicUsize>,
     /// How many bytes may come until the pack does.
     before_pack: AtomicU64,
     /// The memory of the process when the conversation began, where that can be told.
@@ -60,6 +75,8 @@ impl Bounds {
             deadline: Instant::now() + limits.time,
             stop: AtomicBool::new(false),
             received: AtomicU64::new(0),
+            inflated: AtomicU64::new(0),
+            resolved: Arc::default(),
             before_pack: AtomicU64::new(MAX_LIST_BYTES),
             resident: resident_bytes(),
             why: Mutex::new(None),
@@ -122,6 +139,42 @@ impl Bounds {
         }
     }
 
+    /// Takes note of bytes that were inflated.
+    pub(super) fn count_inflated(&self, bytes: usize) {
+        self.inflated.fetch_add(bytes as u64, Ordering::SeqCst);
+        self.check_unpacked();
+    }
+
+    /// Where gix counts the bytes of objects that it makes of others.
+    pub(super) fn resolved_counter(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.resolved)
+    }
+
+    fn unpacked(&self) -> u64 {
+        self.inflated.load(Ordering::SeqCst) + self.resolved.load(Ordering::SeqCst) as u64
+    }
+
+    fn check_unpacked(&self) {
+        if self.unpacked() > self.limits.unpacked {
+            let reason = format!("it unpacks to more than {} MiB", self.limits.unpacked >> 20);
+            self.fail(Problem::TooLarge { reason });
+        }
+    }
+
+    /// Ends the conversation where the process needs too much memory. Whose fault that is decides what is told.
+    fn check_memory(&self, grown: u64) {
+        if grown <= self.limits.memory {
+            return;
+        }
+        self.fail(match self.unpacked() > self.limits.memory / 2 {
+            true => {
+                let limit = self.limits.memory >> 20;
+                Problem::TooLarge { reason: format!("unpacking it takes more than {limit} MiB of memory") }
+            }
+            false => Problem::ServerMemory,
+        });
+    }
+
     /// Bytes received so far.
     pub(super) fn received(&self) -> u64 {
         self.received.load(Ordering::SeqCst)
@@ -145,11 +198,11 @@ impl Bounds {
             self.fail(Problem::Interrupted);
         } else if Instant::now() >= self.deadline {
             self.fail(Problem::Timeout { after: self.limits.time });
-        } else if let (Some(before), Some(now)) = (self.resident, resident_bytes())
-            && now.saturating_sub(before) > self.limits.memory
-        {
-            let reason = format!("unpacking it takes more than {} MiB of memory", self.limits.memory >> 20);
-            self.fail(Problem::TooLarge { reason });
+        } else {
+            self.check_unpacked();
+            if let (Some(before), Some(now)) = (self.resident, resident_bytes()) {
+                self.check_memory(now.saturating_sub(before));
+            }
         }
     }
 }
@@ -213,8 +266,28 @@ mod tests {
             }
             assert_eq!(grown.last(), Some(&1));
         });
-        let why = bounds.why().map(|problem| problem.to_string()).unwrap_or_default();
-        assert!(why.contains("8 MiB of memory"), "{why}");
+        assert_eq!(bounds.why(), Some(Problem::ServerMemory), "nothing was unpacked for it");
+    }
+
+    #[test]
+    fn a_conversation_is_charged_for_what_it_unpacks_and_not_for_what_others_do() {
+        let limits = Limits { memory: 1 << 20, unpacked: 4 << 20, ..Limits::default() };
+        let others = Bounds::start(limits);
+        others.count_inflated(1000);
+        others.check_memory(2 << 20);
+        assert_eq!(others.why().map(|problem| problem.code()), Some("server-memory"));
+        let own = Bounds::start(limits);
+        own.resolved_counter().fetch_add(1 << 20, Ordering::SeqCst);
+        own.check_memory(1 << 20);
+        assert_eq!(own.why(), None, "within its bounds");
+        own.check_memory(2 << 20);
+        assert_eq!(own.why().map(|problem| problem.code()), Some("too-large"));
+        let much = Bounds::start(limits);
+        much.count_inflated(3 << 20);
+        assert_eq!(much.why(), None);
+        much.resolved_counter().fetch_add(2 << 20, Ordering::SeqCst);
+        watched(&much, &AtomicBool::new(false), || {});
+        assert_eq!(much.why().map(|problem| problem.code()), Some("too-large"));
     }
 
     #[test]

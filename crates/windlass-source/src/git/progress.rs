@@ -1,4 +1,4 @@
-//! gix's progress, listened to for one number: how many objects a pack announces.
+//! gix's progress, listened to for what a pack costs: how many objects it announces, and how many bytes they unpack to.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,7 +11,13 @@ use super::limits::Bounds;
 /// The step in which gix knows the pack's header and has read nothing else of it yet.
 const INDEXING: &str = "indexing";
 
-/// Tells the bounds about announced objects and forgets everything else.
+/// The step that counts the bytes of entries as they are inflated.
+const INFLATING: &str = "decompressing";
+
+/// The step that counts the bytes of objects as they are made of others.
+const RESOLVING: &str = "Decoding";
+
+/// Tells the bounds what a pack costs and forgets everything else.
 pub(super) struct ObjectCount {
     bounds: Arc<Bounds>,
     name: String,
@@ -30,10 +36,17 @@ impl Count for ObjectCount {
         0
     }
 
-    fn inc_by(&self, _step: Step) {}
+    fn inc_by(&self, step: Step) {
+        if self.name == INFLATING {
+            self.bounds.count_inflated(step);
+        }
+    }
 
     fn counter(&self) -> StepShared {
-        Arc::new(AtomicUsize::default())
+        match self.name.as_str() {
+            RESOLVING => self.bounds.resolved_counter(),
+            _ => Arc::new(AtomicUsize::default()),
+        }
     }
 }
 
