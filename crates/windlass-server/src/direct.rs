@@ -53,7 +53,7 @@ pub(crate) async fn change_directly(
 ) -> Result<DirectOutcome, HttpError> {
     let now = now();
     let account = writing.account(&direct.who.account_id).await?.ok_or_else(HttpError::not_found)?;
-    let gatekeeper = Gatekeeper::of(&account);
+    let gatekeeper = Gatekeeper::load(writing, &account, now).await?;
     let mut proposal = new_proposal(writing, &direct, now).await?;
     let owner = match &direct.owner_id {
         Some(id) => writing.repository(&account.id, id).await?,
@@ -153,6 +153,7 @@ fn own_approval(proposal: &Proposal, email: &str, now: Timestamp) -> Approval {
         reason: proposal.direct_reason.clone(),
         at: now,
         set_id: None,
+        fallen: None,
     }
 }
 

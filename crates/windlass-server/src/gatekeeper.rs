@@ -4,13 +4,13 @@ use windlass_api::permission::Permission;
 use windlass_core::diff::{Cause, Change};
 use windlass_core::digest::Digest;
 use windlass_core::gate::{
-    self, AutoApply, ContentOrigin, Contributor, Judgement, Policy, RepositoryChange, RepositoryIdentity,
-    RepositorySettings, Subject,
+    self, Approvers, AutoApply, ContentOrigin, Contributors, Given, Judgement, Policy, RepositoryChange,
+    RepositoryIdentity, RepositorySettings, ReviewProblem, Subject,
 };
 use windlass_core::time::Timestamp;
-use windlass_store::{Account, Approval, Proposal, Repository};
+use windlass_store::{Account, Approval, Member, Proposal, Reading, Repository, StoreError};
 
-use crate::auth::Identity;
+use crate::auth::{Identity, standing_role};
 use crate::http::error::HttpError;
 
 /// What the gate needs to know of an account.
@@ -18,6 +18,7 @@ use crate::http::error::HttpError;
 pub(crate) struct Gatekeeper {
     policy: Policy,
     halt: Option<gate::Halt>,
+    approvers: Approvers,
 }
 
 /// A change that might be proposed.
@@ -28,7 +29,7 @@ pub(crate) struct Foreseeable<'a> {
     /// The files that declare the resource, now and before.
     pub(crate) paths: &'a [&'a str],
     /// Everyone who had a hand in it.
-    pub(crate) contributors: &'a [Contributor],
+    pub(crate) contributors: &'a Contributors,
 }
 
 /// The policy of an account, its rules bound to the repositories that they name.
@@ -75,14 +76,43 @@ pub(crate) fn may_approve(who: &Identity) -> bool {
     who.permissions.contains(&Permission::GitopsApprove)
 }
 
+/// Who of an account's people may approve now: neither disabled nor without the role, and what groups gave still holds.
+fn approvers_among(members: &[Member], now: Timestamp) -> Approvers {
+    let may = |member: &&Member| {
+        standing_role(member, now).is_some_and(|role| role.permissions().contains(&Permission::GitopsApprove))
+    };
+    members.iter().filter(may).map(|member| member.user.email.as_str()).collect()
+}
+
 impl Gatekeeper {
-    pub(crate) fn of(account: &Account) -> Gatekeeper {
+    /// What the gate needs to know of an account, and of who may approve in it at this moment.
+    pub(crate) async fn load(
+        reading: &mut Reading,
+        account: &Account,
+        now: Timestamp,
+    ) -> Result<Gatekeeper, StoreError> {
+        let members = reading.members(&account.id).await?;
+        Ok(Gatekeeper { approvers: approvers_among(&members, now), ..Gatekeeper::before_approvals(account) })
+    }
+
+    /// The same for questions that no approval answers: what becomes of a change that nobody proposed, and who may change a
+    /// repository. No approval counts.
+    pub(crate) fn before_approvals(account: &Account) -> Gatekeeper {
         let halt = account.halt.as_ref().map(|halt| gate::Halt {
             by: halt.by.clone(),
             reason: halt.reason.clone(),
             since: halt.at,
         });
-        Gatekeeper { policy: stored_policy(account), halt }
+        Gatekeeper { policy: stored_policy(account), halt, approvers: Approvers::default() }
+    }
+
+    /// Whether this person may approve in the account now.
+    pub(crate) fn is_approver(&self, email: &str) -> bool {
+        self.approvers.include(email)
+    }
+
+    fn given<'a>(&'a self, approvals: &'a [gate::Approval<'a>]) -> Given<'a> {
+        Given { approvals, approvers: &self.approvers }
     }
 
     /// Refuses a change of a repository that takes someone who may approve, if they may not.
@@ -109,8 +139,8 @@ impl Gatekeeper {
         now: Timestamp,
     ) -> Judgement {
         let paths = proposal.declaring_files();
-        let given = given(approvals);
-        gate::judge(&self.policy, &subject(proposal, repository, &paths), &given, now)
+        let approvals = approvals_of(approvals);
+        gate::judge(&self.policy, &subject(proposal, repository, &paths), self.given(&approvals), now)
             .unless_halted(self.halt.as_ref())
             .unless_sync_failed(repository.and_then(|repository| failed_sync_of(proposal, repository)))
     }
@@ -131,7 +161,7 @@ impl Gatekeeper {
             auto_apply: auto_apply(Some(repository)),
             digest: gate::binding(&change.key, change.base, change.desired),
         };
-        gate::judge(&self.policy, &subject, &[], now).unless_halted(self.halt.as_ref())
+        gate::judge(&self.policy, &subject, self.given(&[]), now).unless_halted(self.halt.as_ref())
     }
 
     /// Why this person cannot approve a proposal; nothing if they can.
@@ -143,7 +173,22 @@ impl Gatekeeper {
         person: &str,
     ) -> Option<String> {
         let paths = proposal.declaring_files();
-        gate::why_not(&self.policy, &subject(proposal, repository, &paths), &given(approvals), person)
+        let approvals = approvals_of(approvals);
+        gate::why_not(&self.policy, &subject(proposal, repository, &paths), self.given(&approvals), person)
+    }
+
+    /// Whether an approval of a proposal counts.
+    pub(crate) fn counts(
+        &self,
+        proposal: &Proposal,
+        repository: Option<&Repository>,
+        approval: &Approval,
+    ) -> bool {
+        let paths = proposal.declaring_files();
+        let subject = subject(proposal, repository, &paths);
+        approval_of(approval).is_some_and(|approval| {
+            gate::why_it_does_not_count(&self.policy, &subject, &approval, &self.approvers).is_none()
+        })
     }
 }
 
@@ -161,14 +206,18 @@ pub(crate) fn failed_sync_of(proposal: &Proposal, repository: &Repository) -> Op
     failed_sync(repository).filter(|_| !proposal.is_direct())
 }
 
-fn given(approvals: &[Approval]) -> Vec<gate::Approval<'_>> {
-    approvals
-        .iter()
-        .filter_map(|approval| {
-            let digest = Digest::parse(&approval.digest)?;
-            Some(gate::Approval { approver: &approval.approver, digest })
-        })
-        .collect()
+/// Checks that someone who approves a proposal has seen what it would apply: `reviewed` is the digest that they name.
+pub(crate) fn check_review(proposal: &Proposal, reviewed: Option<&str>) -> Result<(), ReviewProblem> {
+    gate::check_review(&subject(proposal, None, &[]), reviewed)
+}
+
+fn approvals_of(approvals: &[Approval]) -> Vec<gate::Approval<'_>> {
+    approvals.iter().filter_map(approval_of).collect()
+}
+
+fn approval_of(approval: &Approval) -> Option<gate::Approval<'_>> {
+    let digest = Digest::parse(&approval.digest)?;
+    Some(gate::Approval { approver: &approval.approver, digest, fallen: approval.fallen.as_deref() })
 }
 
 fn subject<'p>(

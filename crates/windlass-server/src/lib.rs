@@ -5,6 +5,7 @@
 
 mod allowance;
 mod apply;
+mod ask_again;
 mod auth;
 mod checkpoint;
 mod clock;
@@ -27,6 +28,7 @@ mod holdings;
 mod http;
 mod keys;
 mod loops;
+mod lost_approver;
 mod mcp;
 mod notify;
 mod numbers;

@@ -66,6 +66,7 @@ pub(crate) fn given_through(set: &ApprovalSet, content: Digest) -> Approval {
         reason: set.reason.clone(),
         at: set.at,
         set_id: Some(set.id.clone()),
+        fallen: None,
     }
 }
 

@@ -76,6 +76,20 @@ impl Reading {
         rows.iter_mut().map(read_set).collect()
     }
 
+    /// Approvals of sets of an account that someone gave and that count, oldest first.
+    pub async fn approval_sets_standing_by(
+        &mut self,
+        account_id: &str,
+        approver: &str,
+    ) -> Result<Vec<ApprovalSet>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM approval_sets WHERE account_id = $1 AND approver = $2 AND fallen_at IS NULL \
+             ORDER BY id"
+        );
+        let mut rows = self.connection.rows_built(sql, values![account_id, approver]).await?;
+        rows.iter_mut().map(read_set).collect()
+    }
+
     /// Approvals of sets of a plan, those that fell included, oldest first.
     pub async fn approval_sets_of(&mut self, plan_id: &str) -> Result<Vec<ApprovalSet>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM approval_sets WHERE plan_id = $1 ORDER BY id");

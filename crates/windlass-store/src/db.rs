@@ -39,7 +39,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (8, "credential_bindings", include_str!("../migrations/0008_credential_bindings.sql")),
     (9, "trust", include_str!("../migrations/0009_trust.sql")),
     (10, "restraints", include_str!("../migrations/0010_restraints.sql")),
-    (13, "suspicions", include_str!("../migrations/0013_suspicions.sql")),
+    (11, "approvers", include_str!("../migrations/0011_approvers.sql")),
+    (12, "suspicions", include_str!("../migrations/0012_suspicions.sql")),
 ];
 
 /// SQLite's page cache for each connection, in KiB (negative means KiB): small, the system caches the file too.

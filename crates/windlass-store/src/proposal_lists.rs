@@ -423,7 +423,8 @@ impl Reading {
     pub async fn approvals_of(&mut self, ids: &[&str]) -> Result<Approvals, StoreError> {
         let rows = ids.iter().map(|id| values![*id]).collect();
         let prefix = "WITH given (id) AS (VALUES";
-        let suffix = ") SELECT proposal_id, approver, digest, reason, at, set_id FROM given CROSS JOIN approvals \
+        let suffix = ") SELECT proposal_id, approver, digest, reason, at, set_id, fallen_reason FROM given \
+                      CROSS JOIN approvals \
                       WHERE approvals.proposal_id = given.id AND NOT EXISTS (SELECT 1 FROM approval_sets \
                       WHERE approval_sets.id = approvals.set_id AND approval_sets.fallen_at IS NOT NULL) \
                       ORDER BY at, approver";
@@ -443,6 +444,7 @@ fn read_approval(row: &mut Row) -> Result<Approval, StoreError> {
         reason: row.optional_text()?,
         at: row.moment()?,
         set_id: row.optional_text()?,
+        fallen: row.optional_text()?,
     })
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windlass_core::diff::{Cause, Change};
 use windlass_core::digest::Digest;
-use windlass_core::gate::{Contributor, ContributorRole, add_contributors, binding};
+use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap, binding};
 use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
@@ -42,7 +42,7 @@ pub struct Proposal {
     /// The e-mail address of who wrote that.
     pub author: Option<String>,
     /// Everyone who had a hand in it.
-    pub contributors: Vec<Contributor>,
+    pub contributors: Contributors,
     /// The file and line that declare the resource.
     pub declared_at: Option<(String, usize)>,
     /// The file that declared it at the last good run before, if there was one.
@@ -95,6 +95,8 @@ pub struct Approval {
     pub at: Timestamp,
     /// The approval of a set through which it was given; none if it was given to the proposal itself.
     pub set_id: Option<String>,
+    /// Why it no longer counts, if whoever gave it lost the permission to.
+    pub fallen: Option<String>,
 }
 
 impl Proposal {
@@ -146,7 +148,7 @@ pub(crate) const COLUMNS: &str = "proposals.id, proposals.account_id, proposals.
     proposals.file, proposals.line, proposals.status, proposals.blocked_by, proposals.waits_for, proposals.reason, \
     proposals.decided_by, proposals.until_change, proposals.opened_at, proposals.expires_at, proposals.decided_at, \
     proposals.closed_at, proposals.version, proposals.contributors, proposals.owner_id, proposals.direct_reason, \
-    proposals.previous_file";
+    proposals.previous_file, proposals.contributors_gap";
 
 pub(crate) fn read_proposal(row: &mut Row) -> Result<Proposal, StoreError> {
     let (id, account_id, repository_id) = (row.text()?, row.text()?, row.text()?);
@@ -181,19 +183,23 @@ pub(crate) fn read_proposal(row: &mut Row) -> Result<Proposal, StoreError> {
         decided_at: row.optional_moment()?,
         closed_at: row.optional_moment()?,
         version: row.number()?,
-        contributors: read_contributors(row)?,
+        contributors: Contributors::kept(read_people(row)?, None),
         owner_id: row.optional_text()?,
         direct_reason: row.optional_text()?,
         previous_file: row.optional_text()?,
     };
+    if let Some(gap) = read_gap(row)? {
+        proposal.contributors.note_gap(gap);
+    }
     // Proposals from before contributors were kept have these alone.
     let author = proposal.author.as_deref().and_then(|who| Contributor::new(ContributorRole::Author, who));
     let editor = proposal.edit.as_ref().and_then(|edit| Contributor::new(ContributorRole::Editor, &edit.by));
-    add_contributors(&mut proposal.contributors, author.into_iter().chain(editor));
+    proposal.contributors.add(author.into_iter().chain(editor));
     Ok(proposal)
 }
 
-pub(crate) fn read_contributors(row: &mut Row) -> Result<Vec<Contributor>, StoreError> {
+/// Contributors as they are stored: a list of role and person.
+pub(crate) fn read_people(row: &mut Row) -> Result<Vec<Contributor>, StoreError> {
     let stored: Vec<(String, String)> = row.json()?;
     let known = stored
         .into_iter()
@@ -201,11 +207,20 @@ pub(crate) fn read_contributors(row: &mut Row) -> Result<Vec<Contributor>, Store
     Ok(known.collect())
 }
 
-/// Contributors as they are stored: a list of role and person.
-pub(crate) fn contributors_text(contributors: &[Contributor]) -> String {
+/// Why someone may be missing among them. A reason that is not known here is one nevertheless.
+pub(crate) fn read_gap(row: &mut Row) -> Result<Option<ContributorsGap>, StoreError> {
+    let stored = row.optional_text()?;
+    Ok(stored.map(|slug| ContributorsGap::from_slug(&slug).unwrap_or(ContributorsGap::HistoryNotFollowed)))
+}
+
+pub(crate) fn people_text(contributors: &Contributors) -> String {
     let pairs: Vec<[&str; 2]> =
-        contributors.iter().map(|contributor| [contributor.role.slug(), &contributor.person]).collect();
+        contributors.people().iter().map(|one| [one.role.slug(), one.person.as_str()]).collect();
     serde_json::to_value(pairs).unwrap_or_default().to_string()
+}
+
+pub(crate) fn gap_slug(contributors: &Contributors) -> Option<&'static str> {
+    contributors.gap().map(ContributorsGap::slug)
 }
 
 fn read_change(row: &mut Row) -> Result<Change, StoreError> {
@@ -279,17 +294,18 @@ impl Writing {
                     proposal.decided_at,
                     0_i64,
                     1_i64,
-                    contributors_text(&proposal.contributors),
+                    people_text(&proposal.contributors),
                     &proposal.owner_id,
                     &proposal.direct_reason,
-                    &proposal.previous_file
+                    &proposal.previous_file,
+                    gap_slug(&proposal.contributors)
                 ]
             })
             .collect();
         let prefix = "INSERT INTO proposals (id, account_id, repository_id, repository_name, run_id, kind, name, cause, \
                       position, base_digest, desired_digest, before_spec, after_spec, commit_sha, author, file, line, \
                       status, blocked_by, waits_for, decided_by, opened_at, expires_at, decided_at, until_change, \
-                      version, contributors, owner_id, direct_reason, previous_file) VALUES";
+                      version, contributors, owner_id, direct_reason, previous_file, contributors_gap) VALUES";
         self.connection.execute_many(prefix, rows, "").await?;
         let members: Vec<(&str, &str, usize)> = proposals
             .iter()
@@ -366,46 +382,66 @@ impl Writing {
         id: &str,
         version: i64,
         edit: Option<&Edit>,
-        contributors: &[Contributor],
+        contributors: &Contributors,
     ) -> Result<bool, StoreError> {
         let sql = "UPDATE proposals SET edited_digest = $3, edited_spec = $4, edited_by = $5, contributors = $6, \
-                   version = version + 1 WHERE id = $1 AND version = $2 AND status = 'pending_approval'";
+                   contributors_gap = $7, version = version + 1 WHERE id = $1 AND version = $2 AND status = 'pending_approval'";
         let values = values![
             id,
             version,
             edit.map(|edit| edit.digest),
             edit.map(|edit| edit.spec.to_stored()),
             edit.map(|edit| edit.by.as_str()),
-            contributors_text(contributors)
+            people_text(contributors),
+            gap_slug(contributors)
         ];
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
     /// Notes who had a hand in open proposals: id and everyone.
-    pub async fn proposals_credit(&mut self, credited: &[(&str, &[Contributor])]) -> Result<(), StoreError> {
-        let rows = credited.iter().map(|(id, people)| values![*id, contributors_text(people)]).collect();
-        let prefix = "WITH given (id, contributors) AS (VALUES";
-        let suffix = ") UPDATE proposals SET contributors = given.contributors FROM given \
+    pub async fn proposals_credit(&mut self, credited: &[(&str, &Contributors)]) -> Result<(), StoreError> {
+        let rows = credited
+            .iter()
+            .map(|(id, people)| values![*id, people_text(people), gap_slug(people).unwrap_or_default()])
+            .collect();
+        let prefix = "WITH given (id, contributors, gap) AS (VALUES";
+        let suffix = ") UPDATE proposals SET contributors = given.contributors, \
+                      contributors_gap = CASE WHEN given.gap = '' THEN NULL ELSE given.gap END FROM given \
                       WHERE proposals.id = given.id AND proposals.status IN ('pending_approval', 'approved')";
         self.connection.execute_many(prefix, rows, suffix).await?;
         Ok(())
     }
 
     /// Stores someone's consent to proposals. Giving it twice is giving it once; what was given through a set can be
-    /// given again, by itself or through another set, and does not fall with the first any more.
+    /// given again, by itself or through another set, and does not fall with the first any more; so can what fell.
     pub async fn approvals_add(&mut self, approvals: &[(&str, Approval)]) -> Result<(), StoreError> {
         let rows = approvals
             .iter()
             .map(|(id, approval)| {
-                let Approval { approver, digest, reason, at, set_id } = approval;
-                values![*id, approver, digest, reason, *at, set_id]
+                let Approval { approver, digest, reason, at, set_id, fallen } = approval;
+                values![*id, approver, digest, reason, *at, set_id, fallen]
             })
             .collect();
-        let prefix = "INSERT INTO approvals (proposal_id, approver, digest, reason, at, set_id) VALUES";
+        let prefix =
+            "INSERT INTO approvals (proposal_id, approver, digest, reason, at, set_id, fallen_reason) VALUES";
         let suffix = "ON CONFLICT (proposal_id, approver, digest) DO UPDATE SET set_id = excluded.set_id, \
-                      reason = excluded.reason, at = excluded.at WHERE approvals.set_id IS NOT NULL";
+                      reason = excluded.reason, at = excluded.at, fallen_reason = excluded.fallen_reason \
+                      WHERE approvals.set_id IS NOT NULL OR approvals.fallen_reason IS NOT NULL";
         self.connection.execute_many(prefix, rows, suffix).await?;
         Ok(())
+    }
+
+    /// Notes that what someone approved of an account's open proposals no longer counts, whatever they may do later.
+    pub async fn approvals_fall(
+        &mut self,
+        account_id: &str,
+        approver: &str,
+        reason: &str,
+    ) -> Result<u64, StoreError> {
+        let sql = "UPDATE approvals SET fallen_reason = $3 WHERE approver = $2 AND fallen_reason IS NULL \
+                   AND proposal_id IN (SELECT id FROM proposals WHERE account_id = $1 \
+                   AND status IN ('pending_approval', 'approved'))";
+        self.connection.execute(sql, values![account_id, approver, reason]).await
     }
 
     /// Lets proposals expire at other moments: id and moment.

@@ -1,5 +1,6 @@
 //! Who pushed which commit, as forges' webhooks say.
 
+use windlass_core::gate::{Contributor, ContributorRole, MAX_PUSHERS};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -7,23 +8,24 @@ use crate::error::StoreError;
 use crate::sql::values;
 use crate::write::Writing;
 
-/// Pushes that are looked at for one run: more than a forge tells between two syncs.
-const MAX_PUSHES: usize = 200;
-
 impl Reading {
-    /// Who pushed a commit to a repository, or anything since a moment.
+    /// Who pushed a commit to a repository, or anything since a moment: those of the commit first, and one more than a list
+    /// of contributors keeps, so that it can say that someone may be missing.
     pub async fn pushers(
         &mut self,
         repository_id: &str,
         commit_sha: &str,
         since: Timestamp,
-    ) -> Result<Vec<String>, StoreError> {
+    ) -> Result<Vec<Contributor>, StoreError> {
         let sql = format!(
-            "SELECT person, MAX(at) AS last FROM pushes WHERE repository_id = $1 AND (commit_sha = $2 OR at >= $3) \
-             GROUP BY person ORDER BY last DESC, person LIMIT {MAX_PUSHES}"
+            "SELECT person, MAX(CASE WHEN commit_sha = $2 THEN 1 ELSE 0 END) AS is_of_commit, MAX(at) AS last \
+             FROM pushes WHERE repository_id = $1 AND (commit_sha = $2 OR at >= $3) \
+             GROUP BY person ORDER BY is_of_commit DESC, last DESC, person LIMIT {}",
+            MAX_PUSHERS + 1
         );
         let mut rows = self.connection.rows_built(sql, values![repository_id, commit_sha, since]).await?;
-        rows.iter_mut().map(|row| row.text()).collect()
+        let people: Vec<String> = rows.iter_mut().map(|row| row.text()).collect::<Result<_, _>>()?;
+        Ok(people.iter().filter_map(|person| Contributor::new(ContributorRole::Pusher, person)).collect())
     }
 }
 

@@ -2,13 +2,13 @@
 
 use serde_json::Value as Json;
 use windlass_core::code::Code;
-use windlass_core::gate::Contributor;
+use windlass_core::gate::Contributors;
 use windlass_core::proposal::RunStatus;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::proposals::{contributors_text, read_contributors};
+use crate::proposals::{gap_slug, people_text, read_gap, read_people};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -118,7 +118,7 @@ pub struct Run {
     /// The whole message; lists leave it out.
     pub commit_message: Option<String>,
     /// Everyone who had a hand in what it read since the last good run; lists leave them out.
-    pub contributors: Vec<Contributor>,
+    pub contributors: Contributors,
     /// How the branch moved: first, unchanged, fast_forward, rewritten.
     pub movement: Option<String>,
     /// What differs, by kind and change.
@@ -164,14 +164,14 @@ const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_k
                        confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
                        commit_subject, commit_message, movement, diff, diff_count, remaining, skipped, problems, error_code, \
                        error_message, error_help, drift_after_apply, created_at, started_at, completed_at, applied_at, \
-                       contributors, plan_id, next_position, confirmed_commit";
+                       contributors, contributors_gap, plan_id, next_position, confirmed_commit";
 
 /// The same without what was found, which can be long; how many were not offered is still told.
 const HEAD: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                     confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
                     commit_subject, NULL, movement, '{}', diff_count, remaining, skipped, '[]', error_code, \
                     error_message, error_help, NULL, created_at, started_at, completed_at, applied_at, \
-                    contributors, plan_id, next_position, confirmed_commit";
+                    contributors, contributors_gap, plan_id, next_position, confirmed_commit";
 
 fn read_run(row: &mut Row) -> Result<Run, StoreError> {
     Ok(Run {
@@ -202,7 +202,7 @@ fn read_run(row: &mut Row) -> Result<Run, StoreError> {
         started_at: row.optional_moment()?,
         completed_at: row.optional_moment()?,
         applied_at: row.optional_moment()?,
-        contributors: read_contributors(row)?,
+        contributors: Contributors::kept(read_people(row)?, read_gap(row)?),
         plan_id: row.optional_text()?,
         next_position: row.optional_number()?.and_then(|position| usize::try_from(position).ok()),
         confirmed_commit: row.optional_text()?,
@@ -238,7 +238,7 @@ impl Run {
             commit_email: None,
             commit_subject: None,
             commit_message: None,
-            contributors: Vec::new(),
+            contributors: Contributors::default(),
             movement: None,
             diff: Json::Object(serde_json::Map::new()),
             diff_count: 0,
@@ -412,7 +412,8 @@ impl Writing {
         let sql = "UPDATE sync_runs SET status = $2, stage = 'finished', commit_sha = $3, commit_author = $4, \
                    commit_email = $5, commit_subject = $6, movement = $7, diff = $8, diff_count = $9, remaining = $10, \
                    skipped = $11, problems = $12, error_code = $13, error_message = $14, error_help = $15, \
-                   completed_at = $16, commit_message = $17, contributors = $18 WHERE id = $1 AND status = 'in_progress'";
+                   completed_at = $16, commit_message = $17, contributors = $18, contributors_gap = $19 \
+                   WHERE id = $1 AND status = 'in_progress'";
         let error = run.error.as_ref();
         let values = values![
             &run.id,
@@ -432,7 +433,8 @@ impl Writing {
             error.map(|error| error.help.as_str()),
             run.completed_at,
             &run.commit_message,
-            contributors_text(&run.contributors)
+            people_text(&run.contributors),
+            gap_slug(&run.contributors)
         ];
         Ok(self.connection.execute(sql, values).await? == 1)
     }

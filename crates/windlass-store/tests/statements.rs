@@ -14,6 +14,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use windlass_core::diff::Cause;
 use windlass_core::digest::Digest;
+use windlass_core::gate::Contributors;
 use windlass_core::plan::StoredStep;
 use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
@@ -289,6 +290,7 @@ async fn look_up(store: &Store) {
     reading.steps_applied("r", &[step()]).await.unwrap();
     reading.wanted_of("r", &[key(), key()]).await.unwrap();
     reading.approval_sets_standing("r").await.unwrap();
+    reading.approval_sets_standing_by("a", "ada@example.com").await.unwrap();
     reading.approval_sets_of("x").await.unwrap();
     reading.approval_sets_used(&["x", "y"], &[Digest::of(b"x")]).await.unwrap();
 }
@@ -313,7 +315,8 @@ async fn write(store: &Store) {
         at: now(),
     };
     writing.proposal_move("x", &moved).await.unwrap();
-    writing.proposal_edit("x", 1, None, &[]).await.unwrap();
+    writing.proposal_edit("x", 1, None, &Contributors::default()).await.unwrap();
+    writing.approvals_fall("a", "ada@example.com", "they left").await.unwrap();
     let placed =
         Placed { id: "x", position: 1, cause: Cause::Edited, waits_for: Vec::new(), blocked_by: Vec::new() };
     writing.proposals_place(&[placed]).await.unwrap();

@@ -57,6 +57,9 @@ pub struct ProposalInfo {
     /// Everyone who had a hand in it; where a rule says `not_author`, none of them can approve it.
     #[serde(default)]
     pub contributors: Vec<ContributorInfo>,
+    /// Why someone may be missing among them; where a rule says `not_author`, it needs one approval more then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contributors_gap: Option<String>,
     /// Of a direct change: why it is made.
     #[serde(default)]
     pub direct_reason: Option<String>,
@@ -147,7 +150,7 @@ pub struct ApprovalInfo {
     pub approver: String,
     /// To which content.
     pub digest: String,
-    /// Whether that is still what would be applied.
+    /// Whether it counts: that is still what would be applied, and they may still approve it.
     pub counts: bool,
     /// Why.
     pub reason: Option<String>,
@@ -175,7 +178,8 @@ pub struct ProposalList {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApproveBody {
-    /// The digest that was reviewed. If the proposal is another by now, nothing is approved.
+    /// The digest that was reviewed. If the proposal is another by now, nothing is approved. Needed for a proposal that
+    /// someone edited and for a direct change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Why.
@@ -215,7 +219,7 @@ pub struct BatchBody {
     /// All open proposals of this run instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_request_id: Option<String>,
-    /// Id → digest that was reviewed.
+    /// Id → digest that was reviewed. Without it, proposals that someone edited and direct changes are not approved.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub digests: std::collections::BTreeMap<String, String>,
     /// Why.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use super::approver::Approvers;
 use super::contributor::{ContributorRole, is_same_person};
 use super::halt::{FailedSync, Halt};
 use super::policy::{Policy, PolicyAction, PolicyRule};
-use super::subject::{Approval, AutoApply, ContentOrigin, Subject};
+use super::subject::{Approval, AutoApply, ContentOrigin, Given, Subject};
 use super::window::Opening;
 use crate::diff::Action;
 use crate::time::Timestamp;
@@ -118,29 +119,19 @@ impl Judgement {
 
 /// Whether a change may be applied. The first rule that matches decides; without one, one approval is needed. Of an edited
 /// proposal, both what the commit declares and what it was edited to are judged, and the stricter judgement holds.
-pub fn judge(
-    policy: &Policy,
-    subject: &Subject<'_>,
-    approvals: &[Approval<'_>],
-    now: Timestamp,
-) -> Judgement {
+pub fn judge(policy: &Policy, subject: &Subject<'_>, given: Given<'_>, now: Timestamp) -> Judgement {
     let rules = DecidingRules::of(policy, subject);
     let consent = match verdict(&rules, subject) {
         Verdict::Refuse(reason) => Consent::Refused { reason },
         Verdict::Grant(by) => Consent::Granted { by },
-        Verdict::Ask => rules.consent(subject, approvals),
+        Verdict::Ask => rules.consent(subject, given),
     };
     let hold = rules.given().find_map(|rule| outside_windows(rule, now)).into_iter().collect();
     Judgement { rule: rules.strictest().map(|rule| rule.name.to_string()), consent, hold }
 }
 
 /// Why this person cannot approve the change; nothing if they can.
-pub fn why_not(
-    policy: &Policy,
-    subject: &Subject<'_>,
-    approvals: &[Approval<'_>],
-    person: &str,
-) -> Option<String> {
+pub fn why_not(policy: &Policy, subject: &Subject<'_>, given: Given<'_>, person: &str) -> Option<String> {
     let rules = DecidingRules::of(policy, subject);
     match verdict(&rules, subject) {
         Verdict::Refuse(reason) => return Some(reason),
@@ -154,12 +145,25 @@ pub fn why_not(
             rule.name
         ));
     }
-    let counted = rules.count(subject, approvals);
+    if !given.approvers.include(person) {
+        return Some("you may not approve in this account".to_owned());
+    }
+    let counted = rules.count(subject, given);
     if counted.people.iter().any(|approver| is_same_person(approver, person)) {
         return Some("you have approved this already".to_owned());
     }
-    let need = rules.need();
+    let need = rules.need(subject);
     (counted.people.len() >= need).then(|| format!("it has the {} it needs", count_text(need)))
+}
+
+/// Why an approval of a change does not count; nothing if it does.
+pub fn why_it_does_not_count(
+    policy: &Policy,
+    subject: &Subject<'_>,
+    approval: &Approval<'_>,
+    approvers: &Approvers,
+) -> Option<String> {
+    DecidingRules::of(policy, subject).why_not_counted(subject, approval, approvers)
 }
 
 /// What is decided before anyone is asked.
@@ -228,35 +232,33 @@ impl<'p> DecidingRules<'p> {
         self.given().reduce(|first, next| if strictness(&next) > strictness(&first) { next } else { first })
     }
 
-    fn need(&self) -> usize {
-        self.given().map(approvals_of).max().unwrap_or(1)
+    /// How many approvals are needed. Where someone may be missing among those who cannot approve, one of the approvals
+    /// may be theirs, so that one more is needed.
+    fn need(&self, subject: &Subject<'_>) -> usize {
+        let needed = |rule| approvals_of(rule) + usize::from(guards_against_unknown(rule, subject));
+        self.given().map(needed).max().unwrap_or(1)
     }
 
     /// Whether this person may not approve because they had a hand in the change: in which role, and by which rule.
     fn excluded_as(&self, subject: &Subject<'_>, person: &str) -> Option<(ContributorRole, &'p PolicyRule)> {
         let rule = self.given().find(|rule| rule.not_author)?;
-        let contributor =
-            subject.contributors.iter().find(|contributor| is_same_person(&contributor.person, person))?;
+        let people = subject.contributors.people();
+        let contributor = people.iter().find(|contributor| is_same_person(&contributor.person, person))?;
         Some((contributor.role, rule))
     }
 
-    fn count(&self, subject: &Subject<'_>, approvals: &[Approval<'_>]) -> Counted {
+    fn count(&self, subject: &Subject<'_>, given: Given<'_>) -> Counted {
         let mut people: Vec<String> = Vec::new();
         let mut ignored: Vec<(&str, String)> = Vec::new();
         let has = |people: &[String], person: &str| people.iter().any(|other| is_same_person(other, person));
-        for Approval { approver, digest } in approvals {
+        for approval in given.approvals {
+            let approver = approval.approver;
             if approver.trim().is_empty() || has(&people, approver) {
                 continue;
             }
-            let why_not = match self.excluded_as(subject, approver) {
-                _ if *digest != subject.digest => Some("was for another state of this change".to_owned()),
-                excluded => {
-                    excluded.map(|(role, _)| format!("does not count, because they are {}", role.phrase()))
-                }
-            };
-            match why_not {
+            match self.why_not_counted(subject, approval, given.approvers) {
                 Some(why_not) => ignored.push((approver, why_not)),
-                None => people.push((*approver).to_owned()),
+                None => people.push(approver.to_owned()),
             }
         }
         ignored.retain(|(approver, _)| !has(&people, approver));
@@ -265,24 +267,55 @@ impl<'p> DecidingRules<'p> {
         Counted { people, ignored }
     }
 
-    fn consent(&self, subject: &Subject<'_>, approvals: &[Approval<'_>]) -> Consent {
-        let counted = self.count(subject, approvals);
-        let (have, need) = (counted.people.len(), self.need());
+    fn why_not_counted(
+        &self,
+        subject: &Subject<'_>,
+        approval: &Approval<'_>,
+        approvers: &Approvers,
+    ) -> Option<String> {
+        if approval.digest != subject.digest {
+            return Some("was for another state of this change".to_owned());
+        }
+        if let Some(why) = approval.fallen {
+            return Some(format!("no longer counts: {why}"));
+        }
+        if !approvers.include(approval.approver) {
+            return Some("does not count, because they may not approve in this account now".to_owned());
+        }
+        let (role, _) = self.excluded_as(subject, approval.approver)?;
+        Some(format!("does not count, because they are {}", role.phrase()))
+    }
+
+    fn consent(&self, subject: &Subject<'_>, given: Given<'_>) -> Consent {
+        let counted = self.count(subject, given);
+        let (have, need) = (counted.people.len(), self.need(subject));
         if have >= need {
             return Consent::Granted { by: GrantedBy::People(counted.people) };
         }
-        let mut reasons = vec![self.asks(subject, need)];
+        let mut reasons = vec![self.asks(subject)];
+        reasons.extend(self.asks_one_more(subject));
         reasons.extend(counted.ignored);
         Consent::Needed { have, need, reasons }
     }
 
+    /// Why one approval more is needed than the rules say.
+    fn asks_one_more(&self, subject: &Subject<'_>) -> Option<String> {
+        let gap = subject.contributors.gap()?;
+        let rule = self.given().find(|rule| rule.not_author)?;
+        Some(format!(
+            "the rule `{}` needs one approval more than it says, because someone may be missing among the contributors, \
+             who cannot approve: {gap}",
+            rule.name
+        ))
+    }
+
     /// Why approvals are needed.
-    fn asks(&self, subject: &Subject<'_>, need: usize) -> String {
+    fn asks(&self, subject: &Subject<'_>) -> String {
         let asking = self.strictest().filter(|rule| match (subject.content, subject.is_contested) {
             (ContentOrigin::Commit, false) => true,
             _ => rule.action == PolicyAction::RequireApproval,
         });
-        let approvals = count_text(need);
+        let approvals = count_text(self.given().map(approvals_of).max().unwrap_or(1));
         match (asking, subject.content) {
             (Some(rule), _) => {
                 with_reason(format!("the rule `{}` asks for {approvals}", rule.name), &rule.reason)
@@ -304,6 +337,11 @@ impl<'p> DecidingRules<'p> {
 fn approvals_of(rule: &PolicyRule) -> usize {
     let need = rule.approvals.as_ref().map_or(1, |approvals| approvals.0);
     usize::try_from(need).expect("between 1 and 10")
+}
+
+/// Whether a rule keeps contributors from approving while not all of them are known.
+fn guards_against_unknown(rule: &PolicyRule, subject: &Subject<'_>) -> bool {
+    rule.not_author && subject.contributors.gap().is_some()
 }
 
 fn outside_windows(rule: &PolicyRule, now: Timestamp) -> Option<Hold> {

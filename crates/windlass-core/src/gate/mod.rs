@@ -4,6 +4,7 @@
 //! that answers; whoever applies something asks it, and asks again right before. Nothing here approves, applies or
 //! remembers anything, and nobody else may decide the same question in another way.
 
+mod approver;
 mod contributor;
 mod halt;
 mod judge;
@@ -11,18 +12,23 @@ mod names;
 mod pattern;
 mod policy;
 mod repository;
+mod review;
 mod subject;
 mod window;
 
 #[cfg(test)]
 mod tests;
 
-pub use contributor::{Contributor, ContributorRole, MAX_CONTRIBUTORS, add_contributors};
+pub use approver::Approvers;
+pub use contributor::{
+    Contributor, ContributorRole, Contributors, ContributorsGap, MAX_NAMED, MAX_PUSHERS, unread_history_gap,
+};
 pub use halt::{FailedSync, Halt};
-pub use judge::{Consent, GrantedBy, Hold, Judgement, Notify, judge, why_not};
+pub use judge::{Consent, GrantedBy, Hold, Judgement, Notify, judge, why_it_does_not_count, why_not};
 pub use names::NameProblem;
 pub use pattern::{NamePattern, PathPattern, RepositoryPattern};
 pub use policy::{MAX_POLICY_BYTES, Policy, PolicyAction, PolicyMatch, PolicyRule};
 pub use repository::{RepositoryChange, RepositoryIdentity, RepositorySettings, why_an_approver};
-pub use subject::{Approval, AutoApply, ContentOrigin, Subject, binding};
+pub use review::{ReviewProblem, check_review};
+pub use subject::{Approval, AutoApply, ContentOrigin, Given, Subject, binding};
 pub use window::{ClockTime, Opening, PolicyWindow, Weekday, Zone};

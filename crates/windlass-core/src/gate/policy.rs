@@ -43,7 +43,8 @@ record! {
         /// How many people must approve. Only with `require_approval`; left out, one.
         approvals: Option<Bounded<1, 10>> = None => "2",
         /// Whether nobody who had a hand in the change can approve: author, committer, co-authors, signer, who pushed
-        /// it, and everyone who edited the proposal. Only with `require_approval`.
+        /// it, and everyone who edited the proposal. While someone may be missing among them, one approval more is
+        /// needed. Only with `require_approval`.
         not_author: bool = false => "true",
         /// Why the rule is there, shown to people who meet it.
         reason: String = String::new() => "destroying nodes needs a second pair of eyes",

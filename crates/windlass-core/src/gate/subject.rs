@@ -1,6 +1,7 @@
 //! What is judged: one change, and the approvals given for it.
 
-use super::contributor::Contributor;
+use super::approver::Approvers;
+use super::contributor::Contributors;
 use super::policy::{PolicyAction, PolicyMatch, PolicyRule};
 use super::repository::RepositoryIdentity;
 use crate::diff::Action;
@@ -50,7 +51,7 @@ pub struct Subject<'a> {
     /// What it shall be.
     pub after: Option<&'a Spec>,
     /// Everyone who had a hand in it.
-    pub contributors: &'a [Contributor],
+    pub contributors: &'a Contributors,
     /// Whether another repository owns the resource. Neither a rule nor a setting of this one says anything of that.
     pub is_contested: bool,
     /// The repository's own setting.
@@ -66,6 +67,17 @@ pub struct Approval<'a> {
     pub approver: &'a str,
     /// What it was given for.
     pub digest: Digest,
+    /// Why it no longer counts, whatever its approver may do by now.
+    pub fallen: Option<&'a str>,
+}
+
+/// What people said to a change, and who may say it now.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// Approvals, each for what it was given for.
+    pub approvals: &'a [Approval<'a>],
+    /// Who may approve in the account now.
+    pub approvers: &'a Approvers,
 }
 
 /// The digest an approval names: this resource, from exactly this state to exactly that one. When either moves, or the

@@ -21,7 +21,10 @@ mod tests {
     use super::*;
     use crate::diff::Action;
     use crate::digest::Digest;
-    use crate::gate::{Approval, AutoApply, ContentOrigin, Halt, Policy, RepositoryIdentity, Subject, judge};
+    use crate::gate::{
+        Approval, Approvers, AutoApply, ContentOrigin, Contributors, Given, Halt, Policy, RepositoryIdentity,
+        Subject, judge,
+    };
     use crate::resource::{Kind, ResourceKey};
 
     const POLICY: &str = "rules:\n  - name: weekend\n    action: require_approval\n    windows: [{days: [sat], from: \"22:00\", to: \"02:00\"}]\n";
@@ -41,18 +44,19 @@ mod tests {
             paths: &[],
             before: None,
             after: None,
-            contributors: &[],
+            contributors: &Contributors::default(),
             is_contested: false,
             auto_apply: AutoApply::Off,
             digest: Digest::of(b"what"),
         };
-        judge(&policy, &subject, approvals, now)
+        let approvers: Approvers = ["ada@example.com"].into_iter().collect();
+        judge(&policy, &subject, Given { approvals, approvers: &approvers }, now)
     }
 
     #[test]
     fn what_waits_only_for_its_window_keeps_until_the_window_closes() {
         let (monday, soon) = (at("2026-11-16T12:00:00Z"), at("2026-11-16T13:00:00Z"));
-        let yes = [Approval { approver: "ada@example.com", digest: Digest::of(b"what") }];
+        let yes = [Approval { approver: "ada@example.com", digest: Digest::of(b"what"), fallen: None }];
         let judgement = judged(&yes, monday);
         let end = at("2026-11-22T02:00:00Z");
         assert_eq!(expires_at(Status::Approved, soon, &judgement), end);

@@ -51,6 +51,7 @@ const WHOLE: &[&str] = &[
     "digest",
     "commit_sha",
     "author",
+    "contributors_gap",
     "file",
     "line",
     "status",
@@ -134,7 +135,8 @@ impl Asked for Get {
 pub(crate) struct Approve {
     /// The proposal's id.
     proposal_id: String,
-    /// The digest that was reviewed. If the proposal is another by now, nothing is approved.
+    /// The digest that was reviewed. If the proposal is another by now, nothing is approved. Needed for a proposal that
+    /// someone edited and for a direct change.
     digest: Option<String>,
     /// Why, for the record.
     reason: Option<String>,
@@ -180,7 +182,8 @@ pub(crate) struct Apply {
     proposal_id: String,
     /// Approve it first, if it waits for approval. Default no: only what is approved is applied.
     approve: Option<bool>,
-    /// With `approve`: the digest that was reviewed. If the proposal is another by now, nothing is approved.
+    /// With `approve`: the digest that was reviewed. If the proposal is another by now, nothing is approved. Needed for a
+    /// proposal that someone edited and for a direct change.
     digest: Option<String>,
     /// With `approve`: why, for the record.
     reason: Option<String>,

@@ -8,9 +8,10 @@ use windlass_core::diff::{Action, Change};
 use windlass_core::proposal::Status;
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
-use windlass_store::{Acceptance, AccountWriting, Actor, Moved, NewResource, Proposal, StoreError, Turn};
+use windlass_store::{Acceptance, AccountWriting, Actor, NewResource, Proposal, StoreError, Turn};
 
 use super::verdict::{Scene, Verdict};
+use crate::ask_again::ask_again;
 use crate::clock::now;
 use crate::crash::crash_point;
 use crate::ending::{Ending, end_all};
@@ -162,7 +163,7 @@ async fn save(
                 endings.push(Ending::new(proposal, Status::Applied, None));
             }
             Verdict::End(status, reason) => endings.push(Ending::new(proposal, *status, Some(reason))),
-            Verdict::AskAgain => asked_again.push((proposal.id.as_str(), ask_again(now))),
+            Verdict::AskAgain(reason) => asked_again.push((*proposal, reason.clone())),
             Verdict::Wait(reasons) if *reasons != proposal.blocked_by => {
                 blocked.push((proposal.id.clone(), reasons.clone()));
             }
@@ -175,22 +176,11 @@ async fn save(
     make_live(writing, &made, now).await?;
     remember_edits(writing, &made, now).await?;
     tell_all(writing, &made, now);
-    writing.proposals_move(&asked_again).await?;
+    ask_again(writing, &asked_again, now).await?;
     writing.proposals_block(&blocked).await?;
     crash_point("apply.written");
     end_all(writing, &endings, None, now).await?;
     Ok(saved)
-}
-
-fn ask_again(at: Timestamp) -> Moved<'static> {
-    Moved {
-        from: Status::Approved,
-        to: Status::PendingApproval,
-        reason: None,
-        decided_by: None,
-        until_change: false,
-        at,
-    }
 }
 
 /// A change that is being made.

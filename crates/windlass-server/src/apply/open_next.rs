@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use windlass_core::content::ContentChange;
 use windlass_core::diff::Change;
-use windlass_core::gate::{Consent, Contributor, ContributorRole, add_contributors};
+use windlass_core::gate::Consent;
 use windlass_core::plan::StoredStep;
 use windlass_core::proposal::{
     Declined, Obstacle, Status, StepFacts, can_open, free_slots, missing_elsewhere,
@@ -115,7 +115,7 @@ pub(crate) async fn stuck_proposals(
     let candidates: Vec<Candidate<'_>> =
         open.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
     let world = World::around(reading, &account.id, &candidates, Declarations::Stored).await?;
-    let gatekeeper = Gatekeeper::of(account);
+    let gatekeeper = Gatekeeper::before_approvals(account);
     let stuck = open.iter().zip(&candidates).filter(|(proposal, candidate)| {
         let consent = gatekeeper.judge(proposal, Some(repository), &[], now).consent;
         matches!(consent, Consent::Refused { .. })
@@ -204,8 +204,7 @@ async fn try_to_open(
 async fn credit_pushers(reading: &mut Reading, run: &mut Run, now: Timestamp) -> Result<(), StoreError> {
     let Some(commit) = &run.commit_sha else { return Ok(()) };
     let pushers = reading.pushers(&run.repository_id, commit, now).await?;
-    let pushers = pushers.iter().filter_map(|person| Contributor::new(ContributorRole::Pusher, person));
-    add_contributors(&mut run.contributors, pushers);
+    run.contributors.add(pushers);
     Ok(())
 }
 

@@ -22,8 +22,8 @@ pub(super) enum Verdict {
     },
     /// It ends, and nothing is made.
     End(Status, &'static str),
-    /// The policy asks for more than it did when this was approved.
-    AskAgain,
+    /// It has not the approvals that it needs by now: the policy asks for more, or someone may not approve any more.
+    AskAgain(String),
     /// These are in the way.
     Wait(Vec<String>),
 }
@@ -50,7 +50,7 @@ impl Scene {
         let ids: Vec<&str> = group.iter().map(|proposal| proposal.id.as_str()).collect();
         Ok(Scene {
             world: World::around(writing, &account.id, &candidates, Declarations::Stored).await?,
-            gatekeeper: Gatekeeper::of(account),
+            gatekeeper: Gatekeeper::load(writing, account, now).await?,
             repositories: writing.repositories(&account.id).await?,
             approvals: writing.approvals_of(&ids).await?,
             now,
@@ -69,7 +69,7 @@ impl Scene {
         match judgement.consent {
             Consent::Granted { .. } => {}
             Consent::Refused { reason } => reasons.push(reason),
-            Consent::Needed { .. } => return Verdict::AskAgain,
+            Consent::Needed { reasons, .. } => return Verdict::AskAgain(reasons.join("; ")),
         }
         if !reasons.is_empty() {
             return Verdict::Wait(reasons);

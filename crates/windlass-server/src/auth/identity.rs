@@ -187,15 +187,17 @@ pub(crate) fn role_holds(member: &Member, now: Timestamp) -> bool {
     source.holds(now, SESSION)
 }
 
+/// The role that a member has now; none if they are shut out, or if what gave it holds no longer.
+pub(crate) fn standing_role(member: &Member, now: Timestamp) -> Option<Role> {
+    let is_shut_out = member.user.disabled_at.is_some() || member.user.email.is_empty();
+    Role::from_slug(&member.role).filter(|_| !is_shut_out && role_holds(member, now))
+}
+
 /// A person in an account, as they are now.
 async fn member(reading: &mut Reading, account_id: &str, user_id: &str) -> Result<Identity, AuthError> {
     let member = reading.member(account_id, user_id).await?.ok_or(AuthError::Invalid)?;
     let account = reading.account(account_id).await?.ok_or(AuthError::Invalid)?;
-    let role = Role::from_slug(&member.role).ok_or(AuthError::Invalid)?;
-    let is_shut_out = member.user.disabled_at.is_some() || member.user.email.is_empty();
-    if is_shut_out || !role_holds(&member, now()) {
-        return Err(AuthError::Invalid);
-    }
+    let role = standing_role(&member, now()).ok_or(AuthError::Invalid)?;
     Ok(Identity {
         account_id: account.id,
         account_name: account.name,

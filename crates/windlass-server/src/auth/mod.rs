@@ -10,7 +10,7 @@ mod throttle;
 mod turns;
 
 pub(crate) use device::DEVICE;
-pub(crate) use identity::{AuthError, Identity, identify, role_holds};
+pub(crate) use identity::{AuthError, Identity, identify, role_holds, standing_role};
 pub(crate) use login::{LoginError, PasswordSignIn, SignedIn, login};
 pub(crate) use password::{check_strength, hash_password, one_time_password, verify_password};
 pub(crate) use secret::{hash_of_secret, new_token_secret};

@@ -10,12 +10,15 @@ use windlass_api::permission::Role;
 use windlass_core::redacted::Redacted;
 use windlass_store::{Actor, AuditEntry, Membership, Origin, Outcome, StoreError, User, new_id};
 
+use super::identity::role_holds;
 use super::login::{Proven, SignedIn, begin_session};
 use super::throttle::Counted;
 use crate::clock::now;
 use crate::http::users::check_email;
+use crate::lost_approver::reconsider_approvals;
 use crate::numbers;
 use crate::oidc::{EmailIs, Granted, Oidc, Stranger};
+use crate::regate::regate;
 use crate::server::Server;
 use crate::tell;
 
@@ -77,10 +80,18 @@ pub(crate) async fn sign_in_stranger(
     let given = given_by(oidc.grants(), stranger);
     let user = person_of(server, oidc, stranger, entry, &given).await?;
     let held = server.store().read().await?.membership_origins(&user.id).await?;
+    let lapsed = lapsed_accounts(server, &user, &held).await?;
     for (account_id, step) in steps(&held, &given) {
         take_step(server, &user, &account_id, step, entry).await?;
     }
     note_proof(server, oidc, stranger, &user).await?;
+    // What they approved counts again where their groups still let them.
+    for account_id in &lapsed {
+        let mut writing = server.store().write_account(account_id).await?;
+        regate(&mut writing, now()).await?;
+        server.commit(writing).await?;
+        server.nudges().apply.notify_one();
+    }
     let memberships = server.store().read().await?.memberships(&user.id).await?;
     let wanted = |(id, name, _): &(String, String, String)| {
         entry.account.is_none_or(|account| account == id || account == name)
@@ -93,6 +104,23 @@ pub(crate) async fn sign_in_stranger(
     let proven = Proven { user: &user, account_id: &account_id, actor: &actor, by: "sso" };
     let signed_in = begin_session(server, &proven, counted).await?;
     signed_in.ok_or(SsoError::NoRole)
+}
+
+/// The accounts in which someone has a role of their groups that holds no longer, because they did not sign in for long.
+async fn lapsed_accounts(
+    server: &Server,
+    user: &User,
+    held: &[Membership],
+) -> Result<Vec<String>, StoreError> {
+    let mut reading = server.store().read().await?;
+    let mut lapsed = Vec::new();
+    for Membership { account_id, .. } in held {
+        let member = reading.member(account_id, &user.id).await?;
+        if member.is_some_and(|member| !role_holds(&member, now())) {
+            lapsed.push(account_id.clone());
+        }
+    }
+    Ok(lapsed)
 }
 
 /// Notes that the groups give all that is left of what they gave, and whether the address is proved to be theirs.
@@ -175,7 +203,10 @@ async fn take_step(
     let detail = json!({"role": role, "by": "groups"});
     let actor = entry.actor("single sign-on", None);
     writing.audit(tell::entry(&actor, action, ("user", &user.email), detail, now));
-    Ok(server.commit(writing).await?)
+    reconsider_approvals(&mut writing, &user.email, &actor, now).await?;
+    server.commit(writing).await?;
+    server.nudges().apply.notify_one();
+    Ok(())
 }
 
 /// The person someone is here: known by their subject, else by a verified address, else new.

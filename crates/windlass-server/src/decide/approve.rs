@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use windlass_core::gate::Consent;
+use windlass_core::gate::{Consent, ReviewProblem};
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_store::{
@@ -14,7 +14,7 @@ use super::{Decided, DecisionError, only, record_refusal};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::crash::crash_point;
-use crate::gatekeeper::{Gatekeeper, governing_repository};
+use crate::gatekeeper::{Gatekeeper, check_review, governing_repository};
 use crate::grant::{Grant, granted};
 use crate::server::Server;
 use crate::tell;
@@ -25,7 +25,7 @@ const ACTION: &str = "proposal.approve";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reviewed<'r> {
     pub(crate) id: &'r str,
-    /// The content they reviewed; none to consent to whatever it is now.
+    /// The content they reviewed; none to consent to what the commit declares, which is not taken of what someone typed.
     pub(crate) digest: Option<&'r str>,
 }
 
@@ -50,16 +50,17 @@ pub(crate) async fn approve_all(
     let Some(account) = writing.account(&who.account_id).await? else { return Ok(Vec::new()) };
     let ids: Vec<&str> = reviewed.iter().map(|reviewed| reviewed.id).collect();
     let found = writing.proposals_by_id(&who.account_id, &ids).await?;
+    let now = now();
     let mut hearing = Hearing {
         who,
         reason,
-        gatekeeper: Gatekeeper::of(&account),
+        gatekeeper: Gatekeeper::load(&mut writing, &account, now).await?,
         repositories: writing.repositories(&who.account_id).await?,
         proposals: found.into_iter().map(|proposal| (proposal.id.clone(), proposal)).collect(),
         approvals: writing.approvals_of(&ids).await?,
         given: Vec::new(),
         grants: Vec::new(),
-        now: now(),
+        now,
     };
     let decided = reviewed.iter().map(|reviewed| hearing.hear(&mut writing, reviewed)).collect();
     hearing.save(&mut writing).await?;
@@ -92,8 +93,14 @@ impl Hearing<'_> {
         }
         let digest = proposal.content_digest().to_string();
         let reason = self.reason.map(str::to_owned);
-        let approval =
-            Approval { approver: self.who.email.clone(), digest, reason, at: self.now, set_id: None };
+        let approval = Approval {
+            approver: self.who.email.clone(),
+            digest,
+            reason,
+            at: self.now,
+            set_id: None,
+            fallen: None,
+        };
         self.record(writing, proposal, &approval);
         let given = self.approvals.entry(reviewed.id.to_owned()).or_default();
         given.push(approval.clone());
@@ -114,16 +121,18 @@ impl Hearing<'_> {
         if proposal.status != Status::PendingApproval {
             return Err(DecisionError::Closed(proposal.status));
         }
-        let digest = proposal.content_digest().to_string();
-        if reviewed.digest.is_some_and(|reviewed| reviewed != digest) {
-            return Err(DecisionError::Moved { digest });
-        }
         let given = self.approvals_of(&proposal.id);
         let repository = self.repository_of(proposal);
-        match self.gatekeeper.why_not(proposal, repository, given, &self.who.email) {
-            Some(why) => Err(DecisionError::NotAllowed(why)),
-            None => Ok(()),
+        if let Some(why) = self.gatekeeper.why_not(proposal, repository, given, &self.who.email) {
+            return Err(DecisionError::NotAllowed(why));
         }
+        check_review(proposal, reviewed.digest).map_err(|problem| {
+            let digest = proposal.content_digest().to_string();
+            match problem {
+                ReviewProblem::Moved => DecisionError::Moved { digest },
+                ReviewProblem::ContentNotNamed => DecisionError::ContentNotNamed { digest },
+            }
+        })
     }
 
     fn record(&self, writing: &mut AccountWriting, proposal: &Proposal, approval: &Approval) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass_core::diff::Action;
-use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
+use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::proposal::Status;
 use windlass_core::resource::Spec;
 use windlass_core::shape::Defaults;
@@ -46,7 +46,7 @@ pub(crate) async fn edit(
     let version = version.unwrap_or(proposal.version);
     // Everyone who edited it had a hand in it, not only the last.
     let mut contributors = proposal.contributors.clone();
-    add_contributors(&mut contributors, Contributor::new(ContributorRole::Editor, &who.email));
+    contributors.add(Contributor::new(ContributorRole::Editor, &who.email));
     if !writing.proposal_edit(id, version, edited.as_ref(), &contributors).await? {
         return Err(DecisionError::Outdated);
     }

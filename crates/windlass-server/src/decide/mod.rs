@@ -35,6 +35,11 @@ pub(crate) enum DecisionError {
         /// What it is now.
         digest: String,
     },
+    /// Someone typed its content, and the caller did not say which content they reviewed.
+    ContentNotNamed {
+        /// What it is now.
+        digest: String,
+    },
     /// The plan has no such set, or is not the repository's newest any more.
     SetMoved {
         /// The set of the whole plan as it is now; none if there is nothing to do any more.
@@ -75,6 +80,7 @@ fn record_refusal(
     let reason = match error {
         DecisionError::Closed(status) => format!("it is {status}"),
         DecisionError::Moved { .. } => "it is not what was reviewed".to_owned(),
+        DecisionError::ContentNotNamed { .. } => "the content that was reviewed was not named".to_owned(),
         DecisionError::NotAllowed(why) => why.clone(),
         _ => "refused".to_owned(),
     };

@@ -16,7 +16,8 @@ impl Sequence<'_> {
         let Some(proposal) = self.chance.pick(&pending).cloned() else { return };
         let by = self.callers[self.chance.below(2)].clone();
         let path = format!("/api/v1/system/proposals/{}/approve", proposal.id);
-        if self.ask(&by, &("POST", path, json!({}))).await.0 == 200 {
+        let body = json!({"digest": proposal.content_digest()});
+        if self.ask(&by, &("POST", path, body)).await.0 == 200 {
             let yes = self.yes_of(&by.email, &proposal);
             self.oracle.yes.push(yes);
         }

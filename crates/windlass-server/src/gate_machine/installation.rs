@@ -62,7 +62,7 @@ const CAST: &[Cast] = &[
 pub(super) struct Installation {
     pub(super) server: Server,
     router: Router,
-    users: BTreeMap<&'static str, String>,
+    pub(super) users: BTreeMap<&'static str, String>,
     _directory: TempDir,
 }
 

@@ -191,7 +191,7 @@ impl<'i> Sequence<'i> {
 
     /// An approver does something: what follows from it is allowed.
     async fn approver_acts(&mut self) {
-        match self.chance.below(13) {
+        match self.chance.below(14) {
             0..=2 => self.approve().await,
             3 => self.approve_set().await,
             4 => self.replace_policy().await,
@@ -214,6 +214,7 @@ impl<'i> Sequence<'i> {
                 }
             }
             8 | 9 => self.change_directly().await,
+            13 => self.replace_approver().await,
             other => {
                 let operation = match other {
                     10 => Operation::ProposalEdit,
@@ -227,6 +228,18 @@ impl<'i> Sequence<'i> {
             }
         }
         self.check(APPROVERS_REQUEST, None).await;
+    }
+
+    /// The admin takes the second approver's role away and gives it back: what they approved before does not count again.
+    async fn replace_approver(&mut self) {
+        let email = self.callers[1].email.clone();
+        let path = format!("/api/v1/auth/users/{}", self.installation.users[email.as_str()]);
+        for role in ["viewer", "approver"] {
+            let (status, answer) =
+                self.ask_as_approver(("PATCH", path.clone(), json!({ "role": role }))).await;
+            assert_eq!(status, 200, "{answer}");
+        }
+        self.oracle.yes.retain(|yes| yes.approver != email);
     }
 
     /// Asks as the admin, and trusts the repositories that they set up.

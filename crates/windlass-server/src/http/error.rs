@@ -328,6 +328,13 @@ impl From<DecisionError> for HttpError {
                 let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
                 recorded(HttpError::conflict("moved", message, "review it again"))
             }
+            DecisionError::ContentNotNamed { digest } => {
+                let message = format!(
+                    "someone typed what this proposal would apply, so that an approval has to name its content: it is {digest}"
+                );
+                let help = "look at it, and send this digest with the approval if it is what you want";
+                recorded(HttpError::conflict("digest-needed", message, help))
+            }
             DecisionError::SetMoved { digest } => {
                 let now = match digest {
                     Some(digest) => format!("the whole plan is now {digest}"),

@@ -11,8 +11,9 @@ use super::error::HttpError;
 use super::request::{Answer, Body, ok};
 use super::runs;
 use crate::auth::Identity;
+use crate::clock::now;
 use crate::decide::{self, Destroys, SetReview, scope_word};
-use crate::gatekeeper::failed_sync;
+use crate::gatekeeper::{Gatekeeper, failed_sync};
 use crate::server::Server;
 
 pub(super) async fn approve(
@@ -74,7 +75,11 @@ impl PlanFacts {
         if newest.as_ref() != Some(&plan.id) {
             return Ok(PlanFacts { digest, holds_proposals, ..PlanFacts::default() });
         }
-        let approvals = reading.approval_sets_of(&plan.id).await?;
+        let mut approvals = reading.approval_sets_of(&plan.id).await?;
+        if let Some(account) = reading.account(&run.account_id).await?.filter(|_| !approvals.is_empty()) {
+            let gatekeeper = Gatekeeper::load(reading, &account, now()).await?;
+            approvals.retain(|approval| gatekeeper.is_approver(&approval.approver));
+        }
         let sets = plan.sets.iter().map(|set| set_info(set, &approvals)).collect();
         Ok(PlanFacts { digest, sets, holds_proposals })
     }

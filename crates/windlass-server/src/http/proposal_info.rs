@@ -67,12 +67,14 @@ pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
         author: proposal.author.clone(),
         contributors: proposal
             .contributors
+            .people()
             .iter()
             .map(|contributor| ContributorInfo {
                 role: contributor.role.slug().to_owned(),
                 person: contributor.person.clone(),
             })
             .collect(),
+        contributors_gap: proposal.contributors.gap().map(|gap| gap.to_string()),
         direct_reason: proposal.direct_reason.clone(),
         file: proposal.declared_at.as_ref().map(|(file, _)| file.clone()),
         line: proposal.declared_at.as_ref().map(|(_, line)| *line).filter(|line| *line > 0),
@@ -80,7 +82,11 @@ pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
         blocked_by: blocked_by(proposal, around.repository),
         waits_for: proposal.waits_for.clone(),
         gate: proposal.status.is_open().then(|| gate_info(proposal, around)),
-        approvals: around.approvals.iter().map(|approval| approval_info(approval, proposal)).collect(),
+        approvals: around
+            .approvals
+            .iter()
+            .map(|approval| approval_info(approval, proposal, around))
+            .collect(),
         reason: proposal.reason.clone(),
         decided_by: proposal.decided_by.clone(),
         position: proposal.position,
@@ -131,11 +137,16 @@ fn explanation(cause: Cause, proposal: &Proposal) -> String {
     }
 }
 
-fn approval_info(approval: &Approval, proposal: &Proposal) -> ApprovalInfo {
+fn approval_info(approval: &Approval, proposal: &Proposal, around: &Around<'_>) -> ApprovalInfo {
+    // What was decided stays as it was, whoever left since.
+    let counts = match proposal.status.is_open() {
+        true => around.gatekeeper.counts(proposal, around.repository, approval),
+        false => approval.fallen.is_none() && approval.digest == proposal.content_digest().to_string(),
+    };
     ApprovalInfo {
         approver: approval.approver.clone(),
         digest: approval.digest.clone(),
-        counts: approval.digest == proposal.content_digest().to_string(),
+        counts,
         reason: approval.reason.clone(),
         at: approval.at.to_string(),
     }

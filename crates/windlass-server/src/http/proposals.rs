@@ -134,7 +134,8 @@ pub(crate) async fn describe(
     found: &[Proposal],
 ) -> Result<Vec<ProposalInfo>, HttpError> {
     let (account, repositories) = surroundings(reading, who).await?;
-    let gatekeeper = Gatekeeper::of(&account);
+    let now = now();
+    let gatekeeper = Gatekeeper::load(reading, &account, now).await?;
     let open: Vec<&str> = found
         .iter()
         .filter(|proposal| proposal.status.is_open())
@@ -142,7 +143,6 @@ pub(crate) async fn describe(
         .collect();
     let approvals = reading.approvals_of(&open).await?;
     let contents = load_contents(reading, &who.account_id, found).await?;
-    let now = now();
     let told = found.iter().zip(&contents).map(|(proposal, content)| {
         let around = Around {
             gatekeeper: &gatekeeper,
@@ -164,13 +164,14 @@ pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<Pr
     let approvals = reading.approvals(&proposal.id).await?;
     let contents = load_contents(&mut reading, &who.account_id, std::slice::from_ref(&proposal)).await?;
     let (account, repositories) = surroundings(&mut reading, who).await?;
+    let now = now();
     let around = Around {
-        gatekeeper: &Gatekeeper::of(&account),
+        gatekeeper: &Gatekeeper::load(&mut reading, &account, now).await?,
         repository: governing_repository(&proposal, &repositories),
         approvals: &approvals,
         content: contents.first().map_or(&[], Vec::as_slice),
         person: &who.email,
-        now: now(),
+        now,
     };
     Ok(info(&proposal, &around))
 }

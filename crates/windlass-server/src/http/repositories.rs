@@ -115,7 +115,7 @@ pub(crate) async fn register(
 
 async fn load_gatekeeper(reading: &mut Reading, account_id: &str) -> Result<Gatekeeper, HttpError> {
     let account = reading.account(account_id).await?.ok_or_else(HttpError::not_found)?;
-    Ok(Gatekeeper::of(&account))
+    Ok(Gatekeeper::before_approvals(&account))
 }
 
 /// Whether what was read of a repository is not what it would read now.

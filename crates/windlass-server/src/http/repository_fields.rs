@@ -103,8 +103,12 @@ pub(super) fn change_repository(
         repository.ca_pem = optional(ca);
     }
     if let Some(signers) = fields.allowed_signers {
-        repository.signers = optional(signers);
-        repository.good_commit = None;
+        let signers = optional(signers);
+        // Only another list makes what was read before something that nobody vouched for.
+        if signers != repository.signers {
+            repository.signers = signers;
+            repository.good_commit = None;
+        }
     }
     repository.enabled = fields.enabled.unwrap_or(repository.enabled);
     repository.auto_apply = fields.auto_apply.unwrap_or(repository.auto_apply);

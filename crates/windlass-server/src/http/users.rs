@@ -15,6 +15,7 @@ use super::invitations;
 use super::request::{Answer, Body, created, done, ok};
 use crate::auth::{Identity, forget_failures, hash_password, one_time_password};
 use crate::clock::now;
+use crate::lost_approver::{reconsider_approvals, reconsider_approvals_in};
 use crate::server::Server;
 use crate::tell;
 
@@ -249,6 +250,7 @@ pub(crate) async fn alter(
     if let Some(disabled) = body.disabled {
         writing.user_set_disabled(&user_id, disabled.then_some(now)).await?;
     }
+    reconsider_approvals(&mut writing, &member.user.email, &who.actor(), now).await?;
     let mut tokens_ended = 0;
     if body.reset_password {
         writing.user_set_password(&user_id, &hash, true).await?;
@@ -261,7 +263,15 @@ pub(crate) async fn alter(
         "tokens_ended": tokens_ended});
     writing.audit(tell::entry(&who.actor(), "user.change", ("user", &member.user.email), detail, now));
     let member = writing.member(&who.account_id, &user_id).await?.ok_or_else(HttpError::not_found)?;
+    let memberships = writing.memberships(&user_id).await?;
     server.commit(writing).await?;
+    if body.disabled == Some(true) {
+        // They are shut out everywhere.
+        let others = memberships.into_iter().map(|(id, _, _)| id).filter(|id| *id != who.account_id);
+        let others: Vec<String> = others.collect();
+        reconsider_approvals_in(server, &others, &member.user.email, &who.actor(), now).await?;
+    }
+    server.nudges().apply.notify_one();
     let one_time_password = body.reset_password.then(|| password.expose().clone());
     let mut user = info(&member);
     if is_known_elsewhere {
@@ -284,6 +294,8 @@ pub(crate) async fn expel(server: &Server, who: &Identity, id: &str) -> Result<(
     may_change(caller(who), target, PersonChange::Remove).map_err(refused)?;
     writing.member_remove(&who.account_id, &member.user.id, now).await?;
     writing.audit(tell::entry(&who.actor(), "user.remove", ("user", &member.user.email), json!({}), now));
+    reconsider_approvals(&mut writing, &member.user.email, &who.actor(), now).await?;
     server.commit(writing).await?;
+    server.nudges().apply.notify_one();
     Ok(())
 }

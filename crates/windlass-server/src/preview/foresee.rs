@@ -2,7 +2,7 @@
 
 use windlass_core::conflict::Claimant;
 use windlass_core::diff::Change;
-use windlass_core::gate::Contributor;
+use windlass_core::gate::Contributors;
 use windlass_core::plan::{Foreseen, Plan};
 use windlass_core::proposal::{Offered, blockers};
 use windlass_core::resource::{ResourceKey, ResourceMap};
@@ -16,7 +16,7 @@ use crate::world::World;
 
 /// What the gate wants to know beside the change.
 pub(super) struct Around<'a> {
-    pub(super) contributors: &'a [Contributor],
+    pub(super) contributors: &'a Contributors,
     pub(super) now: Timestamp,
 }
 
@@ -43,7 +43,7 @@ pub(super) async fn all(
         .collect();
     let declarations = Declarations::Read(&material.desired);
     let mut world = World::around(reading, &account.id, &candidates, declarations).await?;
-    let gatekeeper = Gatekeeper::of(account);
+    let gatekeeper = Gatekeeper::before_approvals(account);
     let keys: Vec<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
     let places = material.declared_at(&keys);
     let previous_files = reading.resource_files(&account.id, &keys).await?;

@@ -12,7 +12,7 @@ mod plan;
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use windlass_core::gate::Contributor;
+use windlass_core::gate::Contributors;
 use windlass_core::manifest::Context;
 use windlass_core::plan::{Confirmation, ReadPlan};
 use windlass_core::quarantine::WorkEnd;
@@ -182,7 +182,7 @@ async fn make_now(server: &Server, asked: Asked, leave: Leave) -> Result<Preview
             let prefix = repository.path_prefix.clone();
             let material = read_files(files, context, prefix, leave.clone()).await?;
             let notes = not_compared(&material.unknown_contents).into_iter().collect();
-            Looked { material, commit: None, contributors: Vec::new(), notes }
+            Looked { material, commit: None, contributors: Contributors::default(), notes }
         }
     };
     let commit_sha = looked.commit.clone();
@@ -221,7 +221,7 @@ fn not_compared(unknown: &BTreeSet<String>) -> Option<String> {
 pub(crate) struct Looked {
     pub(crate) material: Material,
     pub(crate) commit: Option<String>,
-    contributors: Vec<Contributor>,
+    contributors: Contributors,
     /// Why a sync would not take it.
     pub(crate) notes: Vec<String>,
 }

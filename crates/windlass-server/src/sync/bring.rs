@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use windlass_core::gate::Contributor;
+use windlass_core::gate::Contributors;
 use windlass_core::manifest::Context;
 use windlass_source::{CommitInfo, FetchError, Fetched, Mirror};
 use windlass_store::RunError;
@@ -21,7 +21,7 @@ pub(crate) struct Brought {
     pub(crate) fetched: Fetched,
     pub(crate) commit: CommitInfo,
     /// Everyone who had a hand in it since the commit of the last good run, as far as the mirror knows.
-    pub(crate) contributors: Vec<Contributor>,
+    pub(crate) contributors: Contributors,
     _leave: Leave,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_core::gate::Contributor;
+use windlass_core::gate::Contributors;
 use windlass_source::Files;
 use windlass_store::{Repository, Run, StoreError};
 
@@ -22,7 +22,7 @@ pub(crate) struct PretendCommit {
     pub(crate) id: String,
     pub(crate) fleet: String,
     pub(crate) is_signed: bool,
-    pub(crate) contributors: Vec<Contributor>,
+    pub(crate) contributors: Contributors,
 }
 
 /// Works on a run as the sync loop does, but for the fetch.

@@ -7,7 +7,7 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use windlass_core::code::Severity as ProblemSeverity;
 use windlass_core::diagnostic::Diagnostic;
-use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
+use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::manifest::Context;
 use windlass_core::proposal::RunStatus;
 use windlass_core::quarantine::{Subject, WorkEnd};
@@ -224,7 +224,7 @@ async fn gather(
     }
     if let Some(signers) = &plan.signers {
         match brought.mirror.verify(&brought.fetched.commit, signers) {
-            Ok(signed_by) => add_contributors(&mut run.contributors, signer_of(&signed_by)),
+            Ok(signed_by) => run.contributors.add(signer_of(&signed_by)),
             Err(problem) => {
                 let error = run_error(problem.code(), problem.to_string(), signature_help());
                 return Ok(Gathered::Failed(error, Vec::new()));

@@ -7,7 +7,7 @@ use windlass_core::code::Code;
 use windlass_core::content::ContentChange;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
-use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
+use windlass_core::gate::unread_history_gap;
 use windlass_core::live::Owner;
 use windlass_core::plan::Plan;
 use windlass_core::proposal::{
@@ -200,6 +200,10 @@ async fn try_to_save(
     }
     let repository = &current;
     credit(&mut writing, run, repository).await?;
+    if let (Known::Read(_), None) = (&known, &repository.good_commit) {
+        let owned = writing.resources_owned(&run.account_id, &repository.id).await?;
+        unread_history_gap(owned).into_iter().for_each(|gap| run.contributors.note_gap(gap));
+    }
     let offered = writing.proposals_offered(&repository.id).await?;
     let compared = match known {
         Known::Read(material) => {
@@ -299,14 +303,13 @@ async fn credit(
     let commit = run.commit_sha.clone().unwrap_or_default();
     let since = repository.good_at.unwrap_or(repository.created_at);
     let pushers = writing.pushers(&repository.id, &commit, since).await?;
-    let pushers = pushers.iter().filter_map(|person| Contributor::new(ContributorRole::Pusher, person));
-    add_contributors(&mut run.contributors, pushers);
+    run.contributors.add(pushers);
     let Some(good_run_id) = &repository.good_run_id else { return Ok(()) };
     let Some(good) = writing.run(&run.account_id, good_run_id).await? else { return Ok(()) };
     let is_all_applied =
         matches!(good.status, RunStatus::Success | RunStatus::Applied | RunStatus::AppliedManually);
     if !is_all_applied {
-        add_contributors(&mut run.contributors, good.contributors);
+        run.contributors.join(good.contributors);
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
 use serde_json::json;
-use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
+use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::time::Timestamp;
 use windlass_forge::hook::{Delivery, Incoming, Meaning, PullRequest, Refusal, Secret, verify};
@@ -226,10 +226,10 @@ async fn note_pusher(
         writing.push_note(&repository.id, head, &contributor.person, now).await?;
         let mut open = writing.proposals_of_commit(&repository.id, head).await?;
         for proposal in &mut open {
-            add_contributors(&mut proposal.contributors, [contributor.clone()]);
+            proposal.contributors.add([contributor.clone()]);
         }
         let credited: Vec<_> =
-            open.iter().map(|proposal| (proposal.id.as_str(), proposal.contributors.as_slice())).collect();
+            open.iter().map(|proposal| (proposal.id.as_str(), &proposal.contributors)).collect();
         writing.proposals_credit(&credited).await?;
     }
     Ok(())

@@ -1,63 +1,56 @@
 //! Everyone who had a hand in the commits between one that was made use of and the tip.
 //!
-//! A mirror holds the tip alone after its first fetch and what lies between afterwards; commits that it does not hold
-//! are passed over, so the tip's own people are always told and those of earlier commits as far as they are there.
-
-use std::collections::BTreeSet;
+//! A mirror holds the tip alone after its first fetch and what lies between afterwards, unless that is more than the
+//! limits allow. Where not everything is there, the tip's own people are told, and that someone may be missing.
 
 use gix::bstr::ByteSlice as _;
-use windlass_core::gate::{Contributor, ContributorRole, add_contributors};
+use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
 
 use super::commit::CommitId;
 use super::mirror::{Mirror, MirrorError};
 
-/// Commits that are looked at: as many as a push that people review has, and no more than a moment's work.
-const MAX_COMMITS: usize = 500;
 /// Names and addresses of people are shorter.
 const MAX_PERSON_BYTES: usize = 800;
 
 impl Mirror {
-    /// Authors, committers and co-authors of a commit and of its ancestors up to another one, which is not looked at.
-    /// Without another one, those of the commit alone.
+    /// Authors, committers and co-authors of a commit and of its ancestors up to another one, which is not looked at; of
+    /// what that one's history has, either. Without another one, those of the commit alone.
     pub fn contributors(
         &self,
         tip: &CommitId,
         since: Option<&CommitId>,
-    ) -> Result<Vec<Contributor>, MirrorError> {
+    ) -> Result<Contributors, MirrorError> {
         let repository = self.open()?;
-        let mut people = Vec::new();
-        let mut seen = BTreeSet::from([tip.clone()]);
-        let mut waiting = std::collections::VecDeque::from([tip.clone()]);
-        while let Some(id) = waiting.pop_front() {
-            if since == Some(&id) {
-                continue;
-            }
-            let commit = match self.find_commit(&repository, &id) {
-                Err(MirrorError::NoCommit { .. }) if id != *tip => continue,
-                found => found?,
-            };
-            let unreadable = |source: gix::Error| MirrorError::unreadable(&id, source);
-            let (author, committer) =
-                (commit.author().map_err(unreadable)?, commit.committer().map_err(unreadable)?);
-            add_contributors(&mut people, contributor(ContributorRole::Author, author.email));
-            add_contributors(&mut people, contributor(ContributorRole::Committer, committer.email));
-            let message = commit.message_raw_sloppy();
-            let named = message.lines().filter_map(co_author);
-            add_contributors(
-                &mut people,
-                named.filter_map(|email| contributor(ContributorRole::CoAuthor, email)),
-            );
-            if since.is_none() {
-                break;
-            }
-            for parent in commit.parent_ids() {
-                let parent = CommitId::of(&parent);
-                if seen.len() < MAX_COMMITS && seen.insert(parent.clone()) {
-                    waiting.push_back(parent);
-                }
-            }
+        let mut people = Contributors::default();
+        self.credit(&repository, tip, &mut people)?;
+        let Some(since) = since else { return Ok(people) };
+        let between = self.commits_between(&repository, since, tip)?;
+        if !between.is_whole {
+            people.note_gap(ContributorsGap::HistoryNotFollowed);
+        }
+        for id in &between.commits {
+            self.credit(&repository, id, &mut people)?;
         }
         Ok(people)
+    }
+
+    /// Adds the people of one commit.
+    fn credit(
+        &self,
+        repository: &gix::Repository,
+        id: &CommitId,
+        people: &mut Contributors,
+    ) -> Result<(), MirrorError> {
+        let commit = self.find_commit(repository, id)?;
+        let unreadable = |source: gix::Error| MirrorError::unreadable(id, source);
+        let (author, committer) =
+            (commit.author().map_err(unreadable)?, commit.committer().map_err(unreadable)?);
+        people.add(contributor(ContributorRole::Author, author.email));
+        people.add(contributor(ContributorRole::Committer, committer.email));
+        let message = commit.message_raw_sloppy();
+        let named = message.lines().filter_map(co_author);
+        people.add(named.filter_map(|email| contributor(ContributorRole::CoAuthor, email)));
+        Ok(())
     }
 }
 

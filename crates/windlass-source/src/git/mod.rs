@@ -4,6 +4,7 @@
 //! no submodules, no alternates. Mirrors are opened without the user's and the system's git configuration and without
 //! any `GIT_` variable.
 
+mod between;
 mod budget;
 mod check;
 mod commit;

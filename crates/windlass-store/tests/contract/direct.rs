@@ -1,5 +1,6 @@
 //! Direct changes that wait as proposals, and who pushed what.
 
+use windlass_core::gate::{Contributor, Contributors, ContributorsGap, MAX_PUSHERS};
 use windlass_core::proposal::Status;
 use windlass_store::Proposal;
 
@@ -48,6 +49,31 @@ fn each_account_has_one_open_direct_change_of_a_resource_and_no_run_names_it() {
     });
 }
 
+fn names(pushers: &[Contributor]) -> Vec<&str> {
+    pushers.iter().map(|pusher| pusher.person.as_str()).collect()
+}
+
+#[test]
+fn whoever_pushed_the_commit_is_not_displaced_by_however_many_others() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await.id;
+        let mut writing = world.store.write().await.unwrap();
+        writing.push_note(&fleet, "c1", "eve", at(1)).await.unwrap();
+        for number in 0..=MAX_PUSHERS {
+            writing.push_note(&fleet, "c2", &format!("made-up-{number}"), at(9)).await.unwrap();
+        }
+        let found = writing.pushers(&fleet, "c1", at(2)).await.unwrap();
+        assert_eq!(names(&found)[0], "eve");
+        let listed: Contributors = found.into_iter().collect();
+        assert_eq!(
+            listed.gap(),
+            Some(ContributorsGap::TooManyPeople),
+            "and the list says that it is cut off"
+        );
+    });
+}
+
 #[test]
 fn who_pushed_a_commit_or_anything_since_is_told_until_it_is_forgotten() {
     on_both(|world| async move {
@@ -62,13 +88,14 @@ fn who_pushed_a_commit_or_anything_since_is_told_until_it_is_forgotten() {
         let pushers = |commit: &'static str, since: i64| (commit, at(since));
         for ((commit, since), expected) in [
             (pushers("c1", 100), vec!["ada"]),
-            (pushers("c1", 6), vec!["cy", "ada"]),
+            (pushers("c1", 6), vec!["ada", "cy"]),
             (pushers("c9", 100), vec![]),
         ] {
-            assert_eq!(writing.pushers(&fleet, commit, since).await.unwrap(), expected, "{commit}");
+            let found = writing.pushers(&fleet, commit, since).await.unwrap();
+            assert_eq!(names(&found), expected, "{commit}");
         }
         assert_eq!(writing.pushes_forget(at(6)).await.unwrap(), 2);
-        assert_eq!(writing.pushers(&fleet, "c1", at(0)).await.unwrap(), ["cy"]);
+        assert_eq!(names(&writing.pushers(&fleet, "c1", at(0)).await.unwrap()), ["cy"]);
         writing.commit().await.unwrap();
         let mut writing = world.store.write_account(&acme).await.unwrap();
         writing.repository_remove(&fleet).await.unwrap();

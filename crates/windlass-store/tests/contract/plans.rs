@@ -2,7 +2,7 @@
 
 use windlass_core::diff::Cause;
 use windlass_core::digest::Digest;
-use windlass_core::gate::binding;
+use windlass_core::gate::{Contributors, binding};
 use windlass_core::plan::{ChangeSet, SetScope, StoredPlan, StoredStep};
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
@@ -160,6 +160,7 @@ fn an_approval_through_a_set_counts_until_the_set_falls_and_can_be_given_again()
             reason: None,
             at: at(7),
             set_id: set_id.map(|set| set.id.clone()),
+            fallen: None,
         };
         let mut writing = world.store.write().await.unwrap();
         writing.plan_add(&record, &plan).await.unwrap();
@@ -204,6 +205,8 @@ fn approvals_of_sets_are_carried_over_fall_and_stay_on_the_record() {
         writing.approval_set_add(&group).await.unwrap();
         let standing = writing.approval_sets_standing(&fleet.id).await.unwrap();
         assert_eq!(standing, [whole.clone(), group.clone()]);
+        assert_eq!(writing.approval_sets_standing_by(&acme, "bob").await.unwrap(), [group.clone()]);
+        assert_eq!(writing.approval_sets_standing_by("another", "bob").await.unwrap(), []);
         writing.approval_set_carry(&group.id, &second.id).await.unwrap();
         writing.approval_set_fall(&whole.id, "the plan moved", at(8)).await.unwrap();
         let carried = ApprovalSet { plan_id: second.id.clone(), ..group };
@@ -227,7 +230,9 @@ fn what_was_applied_as_planned_is_told_from_what_was_edited_or_not_applied() {
             digest: node("us").digest(),
             by: "ada".to_owned(),
         };
-        assert!(writing.proposal_edit(&proposals[1].id, 1, Some(&edit), &[]).await.unwrap());
+        assert!(
+            writing.proposal_edit(&proposals[1].id, 1, Some(&edit), &Contributors::default()).await.unwrap()
+        );
         for proposal in &proposals[..2] {
             let moved =
                 |from, to| Moved { from, to, reason: None, decided_by: None, until_change: false, at: at(2) };

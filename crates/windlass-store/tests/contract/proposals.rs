@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use windlass_core::diff::{Cause, Change};
-use windlass_core::gate::{Contributor, ContributorRole};
+use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
 use windlass_core::proposal::{Fates, Status};
 use windlass_store::{Approval, Edit, Moved, Placed, Proposal, StoreError};
 
@@ -108,8 +108,9 @@ fn an_edit_counts_only_in_the_version_it_was_made_of() {
         let id = world.proposals(&run, &["edge"]).await.remove(0).id;
         let spec = Arc::new(node("us"));
         let edit = Edit { digest: spec.digest(), spec, by: "bob".to_owned() };
-        let people: Vec<Contributor> =
+        let mut people: Contributors =
             ["bob", "cy"].iter().filter_map(|who| Contributor::new(ContributorRole::Editor, who)).collect();
+        people.note_gap(ContributorsGap::SourceChanged);
         let mut writing = world.store.write().await.unwrap();
         assert!(writing.proposal_edit(&id, 1, Some(&edit), &people).await.unwrap());
         assert!(!writing.proposal_edit(&id, 1, None, &people).await.unwrap());
@@ -121,7 +122,12 @@ fn an_edit_counts_only_in_the_version_it_was_made_of() {
         let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
         assert!(found.edit.is_none());
         let ada = Contributor::new(ContributorRole::Author, "ada@example.com").unwrap();
-        assert_eq!(found.contributors, [people.as_slice(), &[ada]].concat(), "every editor is remembered");
+        assert_eq!(
+            found.contributors.people(),
+            [people.people(), &[ada]].concat(),
+            "every editor is remembered"
+        );
+        assert_eq!(found.contributors.gap(), Some(ContributorsGap::SourceChanged));
         assert_eq!(found.effective_digest(), Some(node("eu").digest()));
         let approved = moved(Status::PendingApproval, Status::Approved);
         assert!(writing.proposal_move(&id, &approved).await.unwrap());
@@ -181,6 +187,7 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
             reason: Some("fine".to_owned()),
             at: at(second),
             set_id: None,
+            fallen: None,
         };
         let mut writing = world.store.write().await.unwrap();
         for approval in
@@ -193,6 +200,14 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
         assert_eq!(writing.approvals("nothing").await.unwrap(), []);
         let of_both = writing.approvals_of(&[&id, "nothing"]).await.unwrap();
         assert_eq!(of_both.into_iter().collect::<Vec<_>>(), [(id.clone(), all.to_vec())]);
+        assert_eq!(writing.approvals_fall("another", "b", "they left").await.unwrap(), 0);
+        assert_eq!(writing.approvals_fall(&acme, "b", "they left").await.unwrap(), 2);
+        let fallen = |approval: Approval| Approval { fallen: Some("they left".to_owned()), ..approval };
+        let all = [fallen(given("b", "two", 1)), fallen(given("b", "one", 2)), given("a", "one", 3)];
+        assert_eq!(writing.approvals(&id).await.unwrap(), all);
+        writing.approvals_add(&[(&id, given("b", "one", 12))]).await.unwrap();
+        let again = writing.approvals(&id).await.unwrap();
+        assert_eq!(again.last(), Some(&given("b", "one", 12)), "what fell can be given again");
         let refused = writing.approvals_add(&[("nothing", given("a", "one", 1))]).await;
         assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
     });

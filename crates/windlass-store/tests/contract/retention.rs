@@ -85,6 +85,7 @@ fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
                 reason: None,
                 at: at(1),
                 set_id: None,
+                fallen: None,
             };
             writing.approvals_add(&[(&proposal.id, approval)]).await.unwrap();
         }

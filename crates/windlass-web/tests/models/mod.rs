@@ -132,6 +132,7 @@ pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
         commit_sha: text(t),
         author: some(t),
         contributors: vec![ContributorInfo { role: text(t), person: text(t) }],
+        contributors_gap: some(t),
         direct_reason: some(t),
         file: some(t),
         line: Some(3),

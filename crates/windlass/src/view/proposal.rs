@@ -129,13 +129,14 @@ fn commit_line(proposal: &ProposalInfo, author: &str, at: &str) -> String {
     }
 }
 
-/// Everyone else who had a hand in it.
+/// Everyone else who had a hand in it, and whether someone may be missing.
 fn people_line(proposal: &ProposalInfo) -> String {
     let others = proposal.contributors.iter().filter(|contributor| contributor.role != "author");
     let told: Vec<String> = others
         .map(|contributor| format!("{} ({})", contributor.person, contributor.role.replace('_', "-")))
         .collect();
-    told.join(", ")
+    let gap = proposal.contributors_gap.iter().map(|gap| format!("someone may be missing: {gap}"));
+    told.into_iter().chain(gap).collect::<Vec<_>>().join(", ")
 }
 
 fn write_title(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {

@@ -68,7 +68,7 @@ async fn editing_a_proposal_into_a_rule_approves_nothing() {
     assert_eq!(shown["status"], "pending_approval", "{shown}");
     assert!(shown["gate"]["reasons"][0].as_str().unwrap().contains("only people approve"), "{shown}");
     assert_eq!(clusters(&installation, &admin).await, Vec::<Value>::new());
-    installation.ask(&admin.token, "POST", &format!("{path}/approve")).await.expect(200);
+    installation.approve(&admin, proposal["id"].as_str().unwrap()).await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -218,7 +218,7 @@ async fn a_direct_change_of_who_may_not_approve_waits_as_a_proposal() {
     let listed = installation.get(&admin, &format!("{PROPOSALS}?repository=none&status=open")).await;
     assert_eq!(listed["proposals"].as_array().unwrap().len(), 1, "{listed}");
     let path = format!("{PROPOSALS}/{}", proposal["id"].as_str().unwrap());
-    installation.ask(&admin.token, "POST", &format!("{path}/approve")).await.expect(200);
+    installation.approve(&admin, proposal["id"].as_str().unwrap()).await.expect(200);
     let applied = installation.ask(&admin.token, "POST", &format!("{path}/apply?wait=60")).await.expect(200);
     assert_eq!(applied["proposal"]["status"], "applied", "{applied}");
     let found = clusters(&installation, &admin).await;

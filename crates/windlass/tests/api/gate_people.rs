@@ -63,6 +63,68 @@ async fn neither_authors_nor_committers_nor_co_authors_of_any_commit_since_the_l
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn however_many_people_a_commit_names_its_pusher_stays_known_and_one_approval_more_is_needed() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    require_another(&installation, &admin).await;
+    let (work, id, keys) = hooked(&installation, &admin).await;
+    installation.sync(&admin, &id).await;
+    let (pusher, other) =
+        (approver(&installation, "eve@example.com").await, approver(&installation, "bob@example.com").await);
+    work.commit("fleet.yaml", FLEET);
+    let made_up: String =
+        (0..300).map(|number| format!("Co-authored-by: N <{number}@example.com>\n")).collect();
+    let message = format!("one\n\n{made_up}");
+    work.git(&["commit", "--quiet", "--amend", "--author=X <x@example.com>", "--message", &message]);
+    let body = json!({"ref": "refs/heads/main", "after": work.head(), "pusher": {"email": pusher.email}})
+        .to_string();
+    let headers = Way::GitHub.headers(&keys, "push", body.as_bytes(), seconds());
+    assert_eq!(installation.deliver(&keys.url, &headers, body.as_bytes()).await.status, 202);
+    installation.sync(&admin, &id).await;
+    let listed = installation.get(&admin, &format!("{PROPOSALS}?status=open&name=one")).await;
+    let proposal = listed["proposals"][0].clone();
+    let gap = proposal["contributors_gap"].as_str().unwrap_or_else(|| panic!("{listed}"));
+    assert!(gap.contains("more people"), "{gap}");
+    assert_eq!(proposal["gate"]["need"], 2, "{proposal}");
+    assert!(proposal["gate"]["reasons"].to_string().contains("one approval more"), "{proposal}");
+    let proposal = proposal["id"].as_str().unwrap();
+    is_refused_as(&installation, &pusher, proposal, "the person who pushed the commit").await;
+    let half = installation.approve(&other, proposal).await.expect(200);
+    assert_eq!(half["proposal"]["status"], "pending_approval", "{half}");
+    let whole = installation.approve(&admin, proposal).await.expect(200);
+    assert_ne!(whole["proposal"]["status"], "pending_approval", "{whole}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_after_a_change_of_source_says_that_someone_may_be_missing() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    require_another(&installation, &admin).await;
+    let work = fleet(FLEET);
+    let repository = installation.register(&admin, "fleet", &work).await;
+    let first = installation.sync(&admin, &repository).await;
+    let path = format!("{PROPOSALS}/{}", first["proposals"][0]["id"].as_str().unwrap());
+    let shown = installation.get(&admin, &path).await["proposal"].clone();
+    assert_eq!((&shown["contributors_gap"], &shown["gate"]["need"]), (&Value::Null, &json!(1)), "{shown}");
+    installation.apply_all(&admin, &first).await;
+    let here = format!("/api/v1/system/gitops_repositories/{repository}");
+    let change = async |fields: Value| {
+        let body = json!({"gitops_repository": fields});
+        installation.tell(&admin.token, "PATCH", &here, &body).await.expect(200)["gitops_repository"].clone()
+    };
+    let same = change(json!({"allowed_signers": ""})).await;
+    assert_eq!(same["last_synced_revision"], json!(work.head()), "the same signers forget nothing: {same}");
+    work.commit("fleet.yaml", "version: 1\naccount: acme\nclusters: [{name: one}, {name: two}]\n");
+    change(json!({"branch": "other"})).await;
+    change(json!({"branch": "main"})).await;
+    let run = installation.sync(&admin, &repository).await;
+    let id = run["proposals"][0]["id"].as_str().unwrap_or_else(|| panic!("{run}"));
+    let shown = installation.get(&admin, &format!("{PROPOSALS}/{id}")).await["proposal"].clone();
+    assert!(shown["contributors_gap"].as_str().unwrap().contains("source or signers changed"), "{shown}");
+    assert_eq!(shown["gate"]["need"], 2, "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_editor_approves_what_they_edited_before_someone_else_did() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
@@ -91,7 +153,7 @@ async fn no_editor_approves_what_they_edited_before_someone_else_did() {
         .await
         .expect(200);
     is_refused_as(&installation, &first, &proposal, "an editor of the proposal").await;
-    installation.ask(&admin.token, "POST", &format!("{PROPOSALS}/{proposal}/approve")).await.expect(200);
+    installation.approve(&admin, &proposal).await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

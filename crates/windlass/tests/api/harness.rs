@@ -401,6 +401,13 @@ impl Installation {
         self.tell(&person.token, "POST", "/api/v1/system/clusters", &body).await
     }
 
+    /// Looks at a proposal and approves exactly that.
+    pub(crate) async fn approve(&self, person: &Person, id: &str) -> Reply {
+        let path = format!("/api/v1/system/proposals/{id}");
+        let body = json!({"digest": self.get(person, &path).await["proposal"]["digest"]});
+        self.tell(&person.token, "POST", &format!("{path}/approve"), &body).await
+    }
+
     /// Applies everything a run proposes, and returns the run.
     pub(crate) async fn apply_all(&self, person: &Person, run: &Value) -> Value {
         let id = run["id"].as_str().unwrap();

@@ -1,6 +1,7 @@
 //! What the HTTP API promises, asked over real connections: one file per promise.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod approvers;
 mod authorization;
 mod contract;
 mod credentials_hosts;
@@ -22,6 +23,7 @@ mod recovery;
 mod repetition;
 mod resources;
 mod restraints;
+mod reviewing;
 mod secrecy;
 mod sign_in;
 mod signing;

@@ -320,8 +320,9 @@ async fn live_with_secrets(process: &Process, token: &str, work: &WorkTree) -> (
     assert_eq!(edited["proposal"]["edited_payload"]["config"]["api_token"], "(hidden)", "{edited}");
     for name in ["db", "other", "one"] {
         let one = format!("/api/v1/system/proposals/{}", of(name));
-        process.get(token, &one).await;
-        process.tell(token, "POST", &format!("{one}/approve"), json!({"reason": "fine"})).await;
+        let digest = process.get(token, &one).await["proposal"]["digest"].clone();
+        let body = json!({"reason": "fine", "digest": digest});
+        process.tell(token, "POST", &format!("{one}/approve"), body).await;
         let applied = process.ask(token, "POST", &format!("{one}/apply?wait=60"), Vec::new()).await;
         assert_eq!(applied["proposal"]["status"], "applied", "{applied}");
     }

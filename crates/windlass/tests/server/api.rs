@@ -119,9 +119,10 @@ impl Api {
         self.send(self.call(Operation::ProposalBatch, &[]).body(body))
     }
 
+    /// Approves exactly what a proposal is now.
     pub(crate) fn approve(&self, id: &str) -> Result<ProposalInfo> {
-        let done: ProposalEnvelope =
-            self.send(self.call(Operation::ProposalApprove, &[id]).body(&json!({})))?;
+        let body = json!({"digest": self.proposal(id)?.digest});
+        let done: ProposalEnvelope = self.send(self.call(Operation::ProposalApprove, &[id]).body(&body))?;
         Ok(done.proposal)
     }
 

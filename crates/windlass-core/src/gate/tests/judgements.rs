@@ -6,8 +6,9 @@ use super::{at, policy};
 use crate::diff::Action;
 use crate::digest::Digest;
 use crate::gate::{
-    Approval, AutoApply, Consent, ContentOrigin, Contributor, ContributorRole, GrantedBy, Halt, Hold,
-    Judgement, Notify, Policy, RepositoryIdentity, Subject, binding, judge, why_not,
+    self, Approval, Approvers, AutoApply, Consent, ContentOrigin, Contributor, ContributorRole, Contributors,
+    ContributorsGap, Given, GrantedBy, Halt, Hold, Judgement, Notify, Policy, RepositoryIdentity,
+    ReviewProblem, Subject, binding, check_review, judge,
 };
 use crate::resource::{Kind, ResourceKey, Spec};
 use crate::shape::Decoder;
@@ -16,6 +17,7 @@ use crate::time::Timestamp;
 const NOON: &str = "2026-11-16T12:00:00Z";
 const ANN: &str = "ann@example.com";
 const BOB: &str = "bob@example.com";
+const CY: &str = "cy@example.com";
 
 fn node(name: &str) -> ResourceKey {
     ResourceKey::new(Kind::Node, name)
@@ -31,12 +33,12 @@ fn digest() -> Digest {
     Digest::of(b"what was reviewed")
 }
 
-fn contributors(people: &[(ContributorRole, &str)]) -> Vec<Contributor> {
+fn contributors(people: &[(ContributorRole, &str)]) -> Contributors {
     people.iter().filter_map(|(role, person)| Contributor::new(*role, person)).collect()
 }
 
-fn ann() -> &'static [Contributor] {
-    static ANN_WROTE: LazyLock<Vec<Contributor>> =
+fn ann() -> &'static Contributors {
+    static ANN_WROTE: LazyLock<Contributors> =
         LazyLock::new(|| contributors(&[(ContributorRole::Author, ANN)]));
     &ANN_WROTE
 }
@@ -59,11 +61,30 @@ fn subject(change: Action, key: &ResourceKey) -> Subject<'_> {
 }
 
 fn approval(approver: &str) -> Approval<'_> {
-    Approval { approver, digest: digest() }
+    Approval { approver, digest: digest(), fallen: None }
+}
+
+/// Everyone may approve.
+fn approvers() -> &'static Approvers {
+    static APPROVERS: LazyLock<Approvers> = LazyLock::new(|| [ANN, BOB, CY].into_iter().collect());
+    &APPROVERS
+}
+
+fn given<'a>(approvals: &'a [Approval<'a>]) -> Given<'a> {
+    Given { approvals, approvers: approvers() }
+}
+
+fn why_not(
+    policy: &Policy,
+    subject: &Subject<'_>,
+    approvals: &[Approval<'_>],
+    person: &str,
+) -> Option<String> {
+    gate::why_not(policy, subject, given(approvals), person)
 }
 
 fn at_noon(policy: &Policy, subject: &Subject<'_>, approvals: &[Approval<'_>]) -> Judgement {
-    judge(policy, subject, approvals, at(NOON))
+    judge(policy, subject, given(approvals), at(NOON))
 }
 
 fn needs(judgement: &Judgement) -> Option<(usize, usize)> {
@@ -165,7 +186,7 @@ fn a_change_cannot_leave_a_rule_by_taking_a_label_or_a_file_off() {
 fn an_approval_counts_only_for_what_it_named() {
     let key = node("edge-01");
     let subject = subject(Action::Update, &key);
-    let stale = Approval { approver: BOB, digest: Digest::of(b"what was there before") };
+    let stale = Approval { approver: BOB, digest: Digest::of(b"what was there before"), fallen: None };
     let judgement = at_noon(&Policy::default(), &subject, &[stale]);
     assert_eq!(needs(&judgement), Some((0, 1)));
     let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
@@ -203,10 +224,7 @@ fn a_person_counts_once_however_the_address_is_spelled() {
     assert_eq!(why_not(&policy, &subject, &twice, ANN), None);
     let both = [approval(BOB), approval(ANN)];
     assert_eq!(people(&at_noon(&policy, &subject, &both)), [BOB, ANN]);
-    assert_eq!(
-        why_not(&policy, &subject, &both, "cy@example.com").unwrap(),
-        "it has the 2 approvals it needs"
-    );
+    assert_eq!(why_not(&policy, &subject, &both, CY).unwrap(), "it has the 2 approvals it needs");
 }
 
 #[test]
@@ -224,6 +242,83 @@ fn nobody_who_had_a_hand_in_it_approves_where_the_rule_says_so() {
         assert_eq!(people_of(&Policy::default(), &subject, cy), [cy]);
         assert_eq!(why_not(&strict, &subject, &[], BOB), None);
         assert_eq!(people(&at_noon(&strict, &subject, &[approval(cy), approval(BOB)])), [BOB]);
+    }
+}
+
+#[test]
+fn where_contributors_may_be_missing_one_approval_more_is_needed_and_it_says_why() {
+    let strict = policy("rules: [{name: strict, action: require_approval, not_author: true}]");
+    let key = node("edge-01");
+    for gap in ContributorsGap::ALL {
+        let mut cut = contributors(&[(ContributorRole::Author, "made-up@example.com")]);
+        cut.note_gap(*gap);
+        let subject = Subject { contributors: &cut, ..subject(Action::Update, &key) };
+        let judgement = at_noon(&strict, &subject, &[approval(BOB)]);
+        assert_eq!(needs(&judgement), Some((1, 2)));
+        let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
+        assert!(reasons[0].contains("asks for one approval"), "{reasons:?}");
+        assert!(
+            reasons[1].contains("one approval more") && reasons[1].contains(&gap.to_string()),
+            "{reasons:?}"
+        );
+        assert_eq!(why_not(&strict, &subject, &[approval(BOB)], ANN), None);
+        assert_eq!(people(&at_noon(&strict, &subject, &[approval(BOB), approval(ANN)])), [BOB, ANN]);
+        let anyone = policy("rules: [{name: anyone, action: require_approval}]");
+        assert_eq!(people_of(&anyone, &subject, BOB), [BOB], "the rule does not ask who wrote it");
+        assert_eq!(people_of(&Policy::default(), &subject, BOB), [BOB]);
+        let permissive = policy("rules: [{name: it, action: auto_approve}]");
+        assert!(at_noon(&permissive, &subject, &[]).may_apply());
+    }
+}
+
+#[test]
+fn an_approval_counts_only_while_its_approver_may_approve() {
+    let key = node("edge-01");
+    let (subject, yes) = (subject(Action::Update, &key), [approval(BOB)]);
+    let without_bob: Approvers = [ANN, CY].into_iter().collect();
+    let given = Given { approvals: &yes, approvers: &without_bob };
+    let judgement = judge(&Policy::default(), &subject, given, at(NOON));
+    assert_eq!(needs(&judgement), Some((0, 1)));
+    let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
+    let why = "does not count, because they may not approve in this account now";
+    assert_eq!(reasons[1], format!("the approval of {BOB} {why}"));
+    let told = gate::why_it_does_not_count(&Policy::default(), &subject, &yes[0], &without_bob);
+    assert_eq!(told.as_deref(), Some(why));
+    assert_eq!(gate::why_it_does_not_count(&Policy::default(), &subject, &yes[0], approvers()), None);
+    let why_not = gate::why_not(&Policy::default(), &subject, given, BOB);
+    assert_eq!(why_not.as_deref(), Some("you may not approve in this account"));
+}
+
+#[test]
+fn an_approval_that_fell_stays_so_until_it_is_given_again() {
+    let key = node("edge-01");
+    let subject = subject(Action::Update, &key);
+    let fallen = Approval { fallen: Some("they left"), ..approval(BOB) };
+    let judgement = at_noon(&Policy::default(), &subject, &[fallen]);
+    let Consent::Needed { reasons, .. } = &judgement.consent else { panic!("{judgement:?}") };
+    assert_eq!(reasons[1], format!("the approval of {BOB} no longer counts: they left"));
+    assert_eq!(why_not(&Policy::default(), &subject, &[fallen], BOB), None);
+    assert_eq!(people(&at_noon(&Policy::default(), &subject, &[fallen, approval(BOB)])), [BOB]);
+}
+
+#[test]
+fn what_someone_typed_is_approved_only_by_naming_its_content() {
+    let key = node("edge-01");
+    let (plain, spec) = (subject(Action::Update, &key), labelled("lab"));
+    let seen = digest().to_string();
+    assert_eq!(check_review(&plain, None), Ok(()));
+    let taken_back = contributors(&[(ContributorRole::Author, ANN), (ContributorRole::Editor, CY)]);
+    let typed = [
+        Subject { content: ContentOrigin::Edited { declared: Some(&spec) }, ..plain },
+        Subject { content: ContentOrigin::Direct, ..plain },
+        Subject { contributors: &taken_back, ..plain },
+    ];
+    for subject in &typed {
+        assert_eq!(check_review(subject, None), Err(ReviewProblem::ContentNotNamed));
+    }
+    for subject in typed.iter().chain([&plain]) {
+        assert_eq!(check_review(subject, Some(&seen)), Ok(()));
+        assert_eq!(check_review(subject, Some("sha256:0")), Err(ReviewProblem::Moved));
     }
 }
 
@@ -352,7 +447,7 @@ fn outside_its_windows_a_granted_change_is_held_until_the_next_one_opens() {
            {days: [tue], from: '09:00', to: '17:00', timezone: Europe/Berlin}, {days: [mon], from: '18:00', to: '19:00'}]}]",
     );
     let key = node("edge-01");
-    let judged = |now: &str| judge(&policy, &subject(Action::Create, &key), &[], at(now));
+    let judged = |now: &str| judge(&policy, &subject(Action::Create, &key), given(&[]), at(now));
     assert!(judged("2026-11-16T18:30:00Z").may_apply());
     assert!(judged("2026-11-17T08:00:00Z").may_apply());
     let held = judged(NOON);

@@ -97,6 +97,32 @@ async fn a_token_decides_only_if_it_was_given_that() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_someone_typed_is_approved_only_with_its_digest() {
+    let installation = Installation::start().await;
+    let typed = first_proposal(&installation).await;
+    let (admin, operator) =
+        (installation.admin().await, installation.person(&installation.account, Role::Operator).await);
+    let path = format!("/api/v1/system/proposals/{typed}");
+    let mut payload = installation.get(&admin, &path).await["proposal"]["payload"].clone();
+    payload["description"] = json!("typed");
+    let edit = json!({ "payload": payload });
+    installation.tell(&operator.token, "POST", &format!("{path}/edit"), &edit).await.expect(200);
+    let permissions = [Permission::GitopsRead, Permission::GitopsApprove];
+    let tools = Tools::granted(&installation, &admin, &permissions, Over::Http).await;
+    let approve = json!({"proposal_id": typed});
+    let apply = json!({"proposal_id": typed, "approve": true});
+    for (tool, arguments) in [(DECISIONS[0], approve), (DECISIONS[2], apply)] {
+        let refused = tools.refused(tool, arguments).await;
+        assert_eq!(refused["code"], "digest-needed", "{tool}: {refused}");
+    }
+    let shown = tools.call("system_gitops_get_proposal", json!({"proposal_id": typed})).await;
+    assert_eq!(shown["proposal"]["status"], "pending_approval", "{shown}");
+    let reviewed = json!({"proposal_id": typed, "digest": shown["proposal"]["digest"]});
+    let approved = tools.call(DECISIONS[0], reviewed).await;
+    assert_ne!(approved["proposal"]["status"], "pending_approval", "{approved}");
+}
+
 /// Makes a token for MCP on the command line, as someone, and returns what it may.
 async fn made_for_mcp(installation: &Installation, person: &Person, more: &[&str]) -> Vec<String> {
     let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_windlass"))
