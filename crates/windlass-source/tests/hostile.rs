@@ -90,11 +90,12 @@ fn a_name_of_megabytes_is_refused_before_paths_are_made_of_it() {
 
 #[test]
 fn a_difference_of_content_is_looked_at_within_one_budget() {
-    let long_name = |work: &WorkTree| work.commit_long_name(7 << 20, 10);
-    let wide_to_long = |work: &WorkTree| work.commit_wide_to_long(10_000, 7 << 20);
-    let many_paths = |work: &WorkTree| work.commit_path_bomb(10, 10);
-    let bombs: [(&dyn Fn(&WorkTree) -> String, usize); 3] =
-        [(&long_name, 0), (&wide_to_long, 0), (&many_paths, 100)];
+    type Bomb = fn(&WorkTree) -> String;
+    let bombs: [(Bomb, usize); 3] = [
+        (|work| work.commit_long_name(7 << 20, 10), 0),
+        (|work| work.commit_wide_to_long(10_000, 7 << 20), 0),
+        (|work| work.commit_path_bomb(10, 10), 100),
+    ];
     for (make, at_least) in bombs {
         let work = WorkTree::new();
         let commit = make(&work);
