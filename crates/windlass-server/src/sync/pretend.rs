@@ -45,7 +45,7 @@ pub(crate) async fn pretend_run(
     let commit = remote(&repository);
     match gather(server, &mut run, &repository, commit).await? {
         Gathered::Known(known, _turn) => {
-            save::compared(server, &mut run, &repository, Holding::lease(&lease), known).await?
+            save::compared(server, &mut run, &repository, Holding::lease(&lease), known).await?;
         }
         Gathered::Failed(error, problems) => {
             save::failed(server, &mut run, Some(&repository), Holding::lease(&lease), error, problems)

@@ -119,8 +119,15 @@ impl Installation {
         server
     }
 
-    /// Starts a server without signing in.
-    pub(crate) fn launch(&self, point: Option<&str>, options: &[&str]) -> Server {
+    /// Starts a server that dies by itself at a crash point, perhaps before it says where it listens, and waits for that.
+    pub(crate) fn serve_until_it_dies_at(&self, point: &str, options: &[&str]) {
+        let mut command = self.serve_command(Some(point), options);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for_end(&mut child);
+    }
+
+    fn serve_command(&self, point: Option<&str>, options: &[&str]) -> Command {
         let mut command = self.command("serve");
         command.args(["--listen", "127.0.0.1:0", "--allow-insecure-git", "--first-account", ACCOUNT]);
         command.args(["--unreached-after", "0s"]);
@@ -131,6 +138,12 @@ impl Installation {
         if let Some(point) = point {
             command.env("WINDLASS_CRASH_AT", point);
         }
+        command
+    }
+
+    /// Starts a server without signing in.
+    pub(crate) fn launch(&self, point: Option<&str>, options: &[&str]) -> Server {
+        let mut command = self.serve_command(point, options);
         let log = self.directory.path().join("server.log");
         let errors = OpenOptions::new().create(true).append(true).open(&log).unwrap();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
@@ -247,18 +260,22 @@ impl Server {
 
     /// Waits until the server ended by itself.
     pub(crate) fn wait_for_end(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(ended) = self.child.try_wait().unwrap() {
-                return ended;
-            }
-            assert!(Instant::now() < deadline, "the server does not end");
-            std::thread::park_timeout(Duration::from_millis(5));
-        }
+        wait_for_end(&mut self.child)
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
+    }
+}
+
+fn wait_for_end(child: &mut Child) -> ExitStatus {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(ended) = child.try_wait().unwrap() {
+            return ended;
+        }
+        assert!(Instant::now() < deadline, "the server does not end");
+        std::thread::park_timeout(Duration::from_millis(5));
     }
 }
 
