@@ -186,14 +186,13 @@ pub fn refusal_of(error: &reqwest::Error) -> Option<ResolveError> {
 pub fn refused_certificate(error: &reqwest::Error) -> Option<String> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        // What an error of the system holds is not its cause, but what it is.
-        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let error: &(dyn Error + 'static) = match held {
-            Some(held) => held,
-            None => error,
-        };
         if let Some(tls @ TlsError::InvalidCertificate(_)) = error.downcast_ref() {
             return Some(tls.to_string());
+        }
+        // What an error of the system holds is not its cause, but what it is; it may hold another one.
+        if let Some(held) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            cause = Some(held);
+            continue;
         }
         cause = error.source();
     }
