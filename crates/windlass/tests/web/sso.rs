@@ -6,7 +6,7 @@ use windlass_server::OidcSettings;
 use windlass_testkit::servers::OidcServer;
 
 use crate::browser::Browser;
-use crate::harness::{Installation, Reply, config};
+use crate::harness::{Installation, Reply, config, fleet, now};
 
 /// An installation to which people come through a provider, with a second account. None if there is no provider.
 async fn start() -> Option<(OidcServer, Installation)> {
@@ -202,6 +202,43 @@ async fn only_a_verified_address_leads_to_someone_who_was_there_before_and_never
     let root = sign_in(&mut Browser::new(&installation), "3", BEGIN).await;
     assert_eq!(root.status, 403);
     assert!(root.text.contains("administrators of the installation sign in with their password"), "{root:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_someone_approved_rests_until_they_sign_in_again_and_falls_with_their_group() {
+    let Some((provider, installation)) = start().await else { return };
+    let admin = installation.admin().await;
+    let halt = json!({"reason": "for the time being"});
+    installation.tell(&admin.token, "POST", "/api/v1/system/halt", &halt).await.expect(200);
+    let work = fleet("version: 1\naccount: acme\nclusters: [{name: one}]\n");
+    let repository = installation.register(&admin, "fleet", &work).await;
+    let run = installation.sync(&admin, &repository).await;
+    let proposal = format!("/api/v1/system/proposals/{}", run["proposals"][0]["id"].as_str().unwrap());
+    let status = async || installation.get(&admin, &proposal).await["proposal"]["status"].clone();
+
+    provider.put("1", &ada(&["leads"]));
+    let mut browser = Browser::new(&installation);
+    sign_in(&mut browser, "1", BEGIN).await;
+    let token = browser.cookies["windlass_session"].clone();
+    installation.ask(&token, "POST", &format!("{proposal}/approve")).await.expect(200);
+    assert_eq!(status().await, "approved");
+
+    let user = installation.store.read().await.unwrap().user("ada@example.com").await.unwrap().unwrap();
+    let long_ago = now().before(std::time::Duration::from_secs(13 * 3600));
+    let mut writing = installation.store.write().await.unwrap();
+    writing.memberships_prove(&user.id, long_ago).await.unwrap();
+    writing.commit().await.unwrap();
+    let applied = installation.ask(&admin.token, "POST", &format!("{proposal}/apply?wait=60")).await;
+    assert_eq!(applied.code(), "not-approved", "{applied:?}");
+    assert_eq!(status().await, "pending_approval");
+    sign_in(&mut Browser::new(&installation), "1", BEGIN).await;
+    assert_eq!(status().await, "approved", "her groups still let her");
+
+    provider.put("1", &ada(&["ops"]));
+    sign_in(&mut Browser::new(&installation), "1", BEGIN).await;
+    let shown = installation.get(&admin, &proposal).await["proposal"].clone();
+    assert_eq!(shown["status"], "pending_approval", "{shown}");
+    assert!(shown["reason"].as_str().unwrap().contains("lost the permission to approve"), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
