@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -21,6 +22,9 @@ use crate::keys::{KeyError, take_keys};
 use crate::oidc::{Granted, Oidc, OidcSettingsError};
 use crate::server::{Parts, Server};
 use crate::{credential_binding, http, loops, tell};
+
+/// How long a data directory that is in use is waited for.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -146,14 +150,23 @@ pub fn open_lock(directory: &Path) -> std::io::Result<File> {
     options.write(true).create(true).truncate(false).mode(0o600).open(directory.join("windlass.lock"))
 }
 
-/// Keeps a second server away from the same embedded database.
+/// Keeps a second server away from the same embedded database. A server that is just ending, or a program that it started
+/// a moment ago, may hold the lock a little longer, so that it is tried for a while.
 fn lock(directory: &Path) -> Result<File, StartError> {
     let unusable = |source| StartError::DataDirectory { path: directory.to_path_buf(), source };
     let file = open_lock(directory).map_err(unusable)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StartError::InUse { path: directory.to_path_buf() }),
-        Err(TryLockError::Error(source)) => Err(unusable(source)),
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_PATIENCE => {
+                std::thread::sleep(LOCK_PATIENCE / 20);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(StartError::InUse { path: directory.to_path_buf() });
+            }
+            Err(TryLockError::Error(source)) => return Err(unusable(source)),
+        }
     }
 }
 

@@ -34,6 +34,7 @@ const LEASE: Duration = Duration::from_secs(120);
 /// Begins to send what is due.
 pub(crate) async fn send_due(server: &Server, workers: &mut Workers) -> Result<(), StoreError> {
     let now = now();
+    let under_way = workers.lanes_under_way();
     let due =
         server.store().read().await?.forge_reports_due(now, now.after(LONGEST_PAUSE * 4), AT_ONCE).await?;
     let work = |reports: Vec<ForgeReport>| {
@@ -41,7 +42,7 @@ pub(crate) async fn send_due(server: &Server, workers: &mut Workers) -> Result<(
         async move { send_all(&server, reports).await }
     };
     let server = server.clone();
-    workers.begin(by_repository(due), work, move |sent| match sent {
+    workers.begin(by_repository(due), &under_way, work, move |sent| match sent {
         Ok(Sent::Here) => server.nudges().forge.notify_one(),
         // It is tried again when it is time.
         Ok(Sent::Elsewhere) => {}

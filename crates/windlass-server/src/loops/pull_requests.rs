@@ -50,6 +50,7 @@ pub(super) async fn run_loop(server: Server) {
 
 /// Begins to look at what is due.
 async fn turn(server: &Server, workers: &mut Workers) -> Result<(), StoreError> {
+    let under_way = workers.lanes_under_way();
     let latest = now().after(PAUSES[PAUSES.len() - 1] * 2);
     let due = server.store().read().await?.pull_requests_due(now(), latest, READ_AT_ONCE).await?;
     let waiting = due.into_iter().map(|wish| Job {
@@ -63,7 +64,7 @@ async fn turn(server: &Server, workers: &mut Workers) -> Result<(), StoreError> 
         async move { look_under_lease(&server, &wish).await }
     };
     let server = server.clone();
-    workers.begin(waiting.collect(), work, move |looked| match looked {
+    workers.begin(waiting.collect(), &under_way, work, move |looked| match looked {
         Ok(Turn::Taken) => server.nudges().pull_requests.notify_one(),
         // It is tried again when it is time.
         Ok(Turn::Elsewhere) => {}

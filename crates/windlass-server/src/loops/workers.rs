@@ -1,5 +1,6 @@
 //! Work under way beside a loop, shared fairly between accounts: a loop hands over what waits, and what may begin begins.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,6 +25,10 @@ struct Place {
     trust: Trust,
 }
 
+/// The lanes that were busy at a moment.
+#[derive(Clone, Debug)]
+pub(crate) struct LanesUnderWay(BTreeSet<String>);
+
 /// What is under way.
 pub(crate) struct Workers {
     places: Places,
@@ -36,17 +41,25 @@ impl Workers {
         Workers { places, under_way: Arc::default(), tasks: JoinSet::new() }
     }
 
-    /// Begins what may begin of the waiting work, oldest first. `work` makes a job's future; `ended` is called with what
-    /// came of it once its place is free again.
+    /// What is under way now. Whoever looks for waiting work notes this before they read it.
+    pub(crate) fn lanes_under_way(&self) -> LanesUnderWay {
+        LanesUnderWay(lock(&self.under_way).iter().map(|place| place.lane.clone()).collect())
+    }
+
+    /// Begins what may begin of the waiting work, oldest first. What was under way when it was read may have ended since, so
+    /// that it only seems to wait: it is left to the next look, for which its end is the sign. `work` makes a job's
+    /// future; `ended` is called with what came of it once its place is free again.
     pub(crate) fn begin<T, F>(
         &mut self,
-        waiting: Vec<Job<T>>,
+        mut waiting: Vec<Job<T>>,
+        LanesUnderWay(stale): &LanesUnderWay,
         work: impl Fn(T) -> F,
         ended: impl Fn(F::Output) + Clone + Send + 'static,
     ) where
         F: Future<Output: Send> + Send + 'static,
     {
         while self.tasks.try_join_next().is_some() {}
+        waiting.retain(|job| !stale.contains(&job.lane));
         let chosen = self.choose(&waiting);
         let mut waiting: Vec<Option<Job<T>>> = waiting.into_iter().map(Some).collect();
         for index in chosen {
@@ -102,4 +115,36 @@ impl Drop for TakenPlace {
 /// A list is sound whatever the thread that held it last did.
 fn lock(under_way: &Mutex<Vec<Place>>) -> std::sync::MutexGuard<'_, Vec<Place>> {
     under_way.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_ended_between_reading_and_beginning_is_not_done_twice() {
+        let places = Places { all: 4, reserved: 0, per_account: 4, unproven: 4 };
+        let mut workers = Workers::new(places);
+        let job = |task: u32| Job {
+            account: "acme".to_owned(),
+            lane: "fleet".to_owned(),
+            trust: Trust::Proven,
+            task,
+        };
+        let (done, mut told) = mpsc::unbounded_channel();
+        let ended = move |task: u32| drop(done.send(task));
+        let work = |task: u32| async move { task };
+        let nothing = workers.lanes_under_way();
+        workers.begin(vec![job(1)], &nothing, work, ended.clone());
+        let before = workers.lanes_under_way();
+        // What was read now still has the first, which ends before anything begins.
+        let read = vec![job(1)];
+        assert_eq!(told.recv().await, Some(1));
+        workers.begin(read, &before, work, ended.clone());
+        let after = workers.lanes_under_way();
+        workers.begin(vec![job(2)], &after, work, ended);
+        assert_eq!(told.recv().await, Some(2), "only what is read after its end");
+    }
 }

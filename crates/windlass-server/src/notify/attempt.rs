@@ -42,6 +42,7 @@ pub(super) async fn begin_due(
     workers: &mut Workers,
     ended: &Arc<Notify>,
 ) -> Result<bool, StoreError> {
+    let under_way = workers.lanes_under_way();
     let due = server.store().read().await?.deliveries_due(now(), READ_AT_ONCE).await?;
     let is_work = !due.is_empty();
     let waiting = due.into_iter().map(|delivery| Job {
@@ -55,7 +56,7 @@ pub(super) async fn begin_due(
         async move { send_one(&server, &lease, delivery).await }
     };
     let (server, ended) = (server.clone(), Arc::clone(ended));
-    workers.begin(waiting.collect(), work, move |sent| {
+    workers.begin(waiting.collect(), &under_way, work, move |sent| {
         if let Err(error) = sent {
             server.report_trouble("notifications", &error);
         }

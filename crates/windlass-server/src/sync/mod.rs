@@ -62,6 +62,7 @@ async fn turn(
     put_off: &Arc<Mutex<BTreeSet<String>>>,
 ) -> Result<(), windlass_store::StoreError> {
     queue::queue_due(server, now()).await?;
+    let under_way = workers.lanes_under_way();
     let mut reading = server.store().read().await?;
     let mut unfinished = reading.runs_unfinished().await?;
     let unproven: BTreeSet<String> = match unfinished.is_empty() {
@@ -89,7 +90,7 @@ async fn turn(
         }
     };
     let (server, put_off) = (server.clone(), Arc::clone(put_off));
-    workers.begin(waiting.collect(), work, move |(id, ended)| {
+    workers.begin(waiting.collect(), &under_way, work, move |(id, ended)| {
         // Another run may have waited for this one's place.
         if ended == run::Ended::Finished || lock(&put_off).insert(id) {
             server.nudges().sync.notify_one();

@@ -81,7 +81,8 @@ pub(crate) enum AuditCommand {
         expect: Option<String>,
 
         /// Verify the signatures of all checkpoints here, with this public key instead of trusting the server's.
-        #[arg(long, value_name = "KEY")]
+        // Keys may begin with a hyphen.
+        #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
         public_key: Option<String>,
 
         #[command(flatten)]
