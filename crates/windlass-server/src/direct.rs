@@ -53,8 +53,8 @@ pub(crate) async fn change_directly(
 ) -> Result<DirectOutcome, HttpError> {
     let now = now();
     let account = writing.account(&direct.who.account_id).await?.ok_or_else(HttpError::not_found)?;
-    let gatekeeper = Gatekeeper::load(writing, &account, now).await?;
     let mut proposal = new_proposal(writing, &direct, now).await?;
+    let gatekeeper = Gatekeeper::load(writing, &account, [&proposal.change.key], now).await?;
     let owner = match &direct.owner_id {
         Some(id) => writing.repository(&account.id, id).await?,
         None => None,

@@ -1,17 +1,21 @@
 //! Asking the gate about a proposal, and about changes to what its rules look at.
 
+use std::collections::BTreeSet;
+
 use windlass_api::permission::Permission;
 use windlass_core::diff::{Cause, Change};
 use windlass_core::digest::Digest;
 use windlass_core::gate::{
-    self, Approvers, AutoApply, ContentOrigin, Contributors, Given, Judgement, Policy, RepositoryChange,
-    RepositoryIdentity, RepositorySettings, ReviewProblem, Subject,
+    self, Approvers, AutoApply, ContentOrigin, Contributors, Given, Host, Judgement, Policy,
+    RepositoryChange, RepositoryIdentity, RepositorySettings, ReviewProblem, Subject,
 };
+use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
-use windlass_store::{Account, Approval, Member, Proposal, Reading, Repository, StoreError};
+use windlass_store::{Account, Approval, Member, Proposal, Reading, Repository, Resource, StoreError};
 
 use crate::auth::{Identity, standing_role};
 use crate::http::error::HttpError;
+use crate::world::repository_names;
 
 /// What the gate needs to know of an account.
 #[derive(Clone, Debug)]
@@ -19,6 +23,15 @@ pub(crate) struct Gatekeeper {
     policy: Policy,
     halt: Option<gate::Halt>,
     approvers: Approvers,
+    hosts: ResourceMap<KnownHost>,
+}
+
+/// What changes may be attached to: a resource, and the repository that owns it.
+#[derive(Clone, Debug)]
+struct KnownHost {
+    resource: Resource,
+    owner_id: String,
+    owner_name: String,
 }
 
 /// A change that might be proposed.
@@ -85,14 +98,54 @@ fn approvers_among(members: &[Member], now: Timestamp) -> Approvers {
 }
 
 impl Gatekeeper {
-    /// What the gate needs to know of an account, and of who may approve in it at this moment.
-    pub(crate) async fn load(
+    /// What the gate needs to know of an account, of who may approve in it at this moment, and of what changes of these
+    /// resources are attached to.
+    pub(crate) async fn load<'k>(
         reading: &mut Reading,
         account: &Account,
+        changed: impl IntoIterator<Item = &'k ResourceKey>,
         now: Timestamp,
     ) -> Result<Gatekeeper, StoreError> {
         let members = reading.members(&account.id).await?;
-        Ok(Gatekeeper { approvers: approvers_among(&members, now), ..Gatekeeper::before_approvals(account) })
+        let approvers = approvers_among(&members, now);
+        Gatekeeper { approvers, ..Gatekeeper::before_approvals(account) }
+            .with_hosts(reading, account, changed)
+            .await
+    }
+
+    /// The same, knowing what changes of these resources are attached to.
+    pub(crate) async fn with_hosts<'k>(
+        self,
+        reading: &mut Reading,
+        account: &Account,
+        changed: impl IntoIterator<Item = &'k ResourceKey>,
+    ) -> Result<Gatekeeper, StoreError> {
+        let keys: BTreeSet<ResourceKey> = changed.into_iter().flat_map(gate::hosts_of).collect();
+        if keys.is_empty() || self.policy.rules.is_empty() {
+            return Ok(self);
+        }
+        let keys: Vec<ResourceKey> = keys.into_iter().collect();
+        let names = repository_names(reading, &account.id).await?;
+        let known = reading.resources_of(&account.id, &keys).await?.into_iter().filter_map(|resource| {
+            let owner_id = resource.owner_id.clone()?;
+            let owner_name = names.get(&owner_id)?.clone();
+            Some((resource.key.clone(), KnownHost { resource, owner_id, owner_name }))
+        });
+        Ok(Gatekeeper { hosts: known.collect(), ..self })
+    }
+
+    /// What a change is attached to and other repositories own.
+    fn hosts(&self, key: &ResourceKey, repository: Option<&str>) -> Vec<Host<'_>> {
+        let known = gate::hosts_of(key).into_iter().filter_map(|host| self.hosts.get(host.kind, &host.name));
+        known
+            .filter(|host| Some(host.owner_id.as_str()) != repository)
+            .map(|host| Host {
+                key: &host.resource.key,
+                owner: RepositoryIdentity { id: &host.owner_id, name: &host.owner_name },
+                spec: &host.resource.spec,
+                file: host.resource.declared_in.as_deref(),
+            })
+            .collect()
     }
 
     /// The same for questions that no approval answers: what becomes of a change that nobody proposed, and who may change a
@@ -103,7 +156,12 @@ impl Gatekeeper {
             reason: halt.reason.clone(),
             since: halt.at,
         });
-        Gatekeeper { policy: stored_policy(account), halt, approvers: Approvers::default() }
+        Gatekeeper {
+            policy: stored_policy(account),
+            halt,
+            approvers: Approvers::default(),
+            hosts: ResourceMap::default(),
+        }
     }
 
     /// Whether this person may approve in the account now.
@@ -139,8 +197,9 @@ impl Gatekeeper {
         now: Timestamp,
     ) -> Judgement {
         let paths = proposal.declaring_files();
+        let hosts = self.hosts(&proposal.change.key, proposal.governing_repository());
         let approvals = approvals_of(approvals);
-        gate::judge(&self.policy, &subject(proposal, repository, &paths), self.given(&approvals), now)
+        gate::judge(&self.policy, &subject(proposal, repository, &paths, &hosts), self.given(&approvals), now)
             .unless_halted(self.halt.as_ref())
             .unless_sync_failed(repository.and_then(|repository| failed_sync_of(proposal, repository)))
     }
@@ -148,6 +207,7 @@ impl Gatekeeper {
     /// What the policy and the kill switch would say about a change that nobody proposed yet.
     pub(crate) fn foresee(&self, change: &Foreseeable<'_>, now: Timestamp) -> Judgement {
         let Foreseeable { change, repository, paths, contributors } = *change;
+        let hosts = self.hosts(&change.key, Some(&repository.id));
         let subject = Subject {
             change: change.action(),
             key: &change.key,
@@ -158,6 +218,7 @@ impl Gatekeeper {
             after: change.after.as_deref(),
             contributors,
             is_contested: change.cause == Cause::Contested,
+            hosts: &hosts,
             auto_apply: auto_apply(Some(repository)),
             digest: gate::binding(&change.key, change.base, change.desired),
         };
@@ -173,8 +234,10 @@ impl Gatekeeper {
         person: &str,
     ) -> Option<String> {
         let paths = proposal.declaring_files();
+        let hosts = self.hosts(&proposal.change.key, proposal.governing_repository());
         let approvals = approvals_of(approvals);
-        gate::why_not(&self.policy, &subject(proposal, repository, &paths), self.given(&approvals), person)
+        let subject = subject(proposal, repository, &paths, &hosts);
+        gate::why_not(&self.policy, &subject, self.given(&approvals), person)
     }
 
     /// Whether an approval of a proposal counts.
@@ -185,7 +248,8 @@ impl Gatekeeper {
         approval: &Approval,
     ) -> bool {
         let paths = proposal.declaring_files();
-        let subject = subject(proposal, repository, &paths);
+        let hosts = self.hosts(&proposal.change.key, proposal.governing_repository());
+        let subject = subject(proposal, repository, &paths, &hosts);
         approval_of(approval).is_some_and(|approval| {
             gate::why_it_does_not_count(&self.policy, &subject, &approval, &self.approvers).is_none()
         })
@@ -208,7 +272,7 @@ pub(crate) fn failed_sync_of(proposal: &Proposal, repository: &Repository) -> Op
 
 /// Checks that someone who approves a proposal has seen what it would apply: `reviewed` is the digest that they name.
 pub(crate) fn check_review(proposal: &Proposal, reviewed: Option<&str>) -> Result<(), ReviewProblem> {
-    gate::check_review(&subject(proposal, None, &[]), reviewed)
+    gate::check_review(&subject(proposal, None, &[], &[]), reviewed)
 }
 
 fn approvals_of(approvals: &[Approval]) -> Vec<gate::Approval<'_>> {
@@ -224,6 +288,7 @@ fn subject<'p>(
     proposal: &'p Proposal,
     repository: Option<&'p Repository>,
     paths: &'p [&'p str],
+    hosts: &'p [Host<'p>],
 ) -> Subject<'p> {
     let known = repository.map(identity_of);
     let removed = || RepositoryIdentity { id: &proposal.repository_id, name: &proposal.repository_name };
@@ -237,6 +302,7 @@ fn subject<'p>(
         after: proposal.effective().map(|spec| spec.as_ref()),
         contributors: &proposal.contributors,
         is_contested: proposal.change.cause == Cause::Contested,
+        hosts,
         auto_apply: auto_apply(repository),
         digest: proposal.content_digest(),
     }

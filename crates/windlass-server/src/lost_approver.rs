@@ -21,7 +21,7 @@ pub(crate) async fn reconsider_approvals(
 ) -> Result<(), StoreError> {
     let account_id = writing.account_id().to_owned();
     let Some(account) = writing.account(&account_id).await? else { return Ok(()) };
-    if Gatekeeper::load(writing, &account, now).await?.is_approver(email) {
+    if Gatekeeper::load(writing, &account, [], now).await?.is_approver(email) {
         return Ok(());
     }
     let sets = writing.approval_sets_standing_by(&account_id, email).await?;

@@ -85,7 +85,8 @@ pub(crate) async fn open_proposals(
     let planned = offered.keep.iter().map(|(_, planned)| planned).chain(&offered.open);
     let candidates: Vec<Candidate<'_>> = planned.map(|planned| offer.candidate(planned, None)).collect();
     let world = World::around(writing, &offer.account.id, &candidates, Declarations::Stored).await?;
-    let gatekeeper = Gatekeeper::load(writing, offer.account, offer.now).await?;
+    let changed = candidates.iter().map(|candidate| &candidate.change.key);
+    let gatekeeper = Gatekeeper::load(writing, offer.account, changed, offer.now).await?;
     keep(writing, offer, &offered.keep, &world, &gatekeeper).await?;
     let keys: Vec<ResourceKey> = offered.open.iter().map(|planned| planned.change.key.clone()).collect();
     let places = declared_at(&keys);

@@ -15,11 +15,12 @@ use crate::grant::{granted, let_through};
 pub(crate) async fn regate(writing: &mut AccountWriting, now: Timestamp) -> Result<(), StoreError> {
     let account_id = writing.account_id().to_owned();
     let Some(account) = writing.account(&account_id).await? else { return Ok(()) };
-    let gatekeeper = Gatekeeper::load(writing, &account, now).await?;
     let repositories = writing.repositories(&account_id).await?;
     let statuses = vec![Status::PendingApproval, Status::Approved];
     let filter = ProposalFilter { statuses, ..ProposalFilter::default() };
     let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
+    let changed = open.iter().map(|proposal| &proposal.change.key);
+    let gatekeeper = Gatekeeper::load(writing, &account, changed, now).await?;
     let ids: Vec<&str> = open.iter().map(|proposal| proposal.id.as_str()).collect();
     let approvals = writing.approvals_of(&ids).await?;
     let (mut grants, mut taken_back) = (Vec::new(), Vec::new());

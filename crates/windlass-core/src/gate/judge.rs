@@ -203,7 +203,8 @@ fn names_destroys(rule: &PolicyRule) -> bool {
     rule.subjects.as_ref().is_some_and(|subjects| subjects.changes.contains(&Action::Destroy))
 }
 
-/// The rules that decide about a change, none standing for the default: one, or two for an edited proposal.
+/// The rules that decide about a change, none standing for the default: one, another for an edited proposal, and those that
+/// restrain changes of what it is attached to.
 struct DecidingRules<'p>(Vec<Option<&'p PolicyRule>>);
 
 /// Approvals that count, and why the others do not.
@@ -218,6 +219,12 @@ impl<'p> DecidingRules<'p> {
         let mut rules = vec![first(subject)];
         if let ContentOrigin::Edited { declared } = subject.content {
             rules.push(first(&Subject { after: declared, ..*subject }));
+        }
+        for host in subject.hosts {
+            let files: Vec<&str> = host.file.into_iter().collect();
+            let as_host = [first(&host.asked_by_owner(subject)), first(&host.updated(subject, &files))];
+            // Whoever lets changes of the host through did not mean what others attach to it.
+            rules.extend(as_host.into_iter().filter(|rule| rule.is_some_and(PolicyRule::restrains)));
         }
         DecidingRules(rules)
     }

@@ -7,6 +7,7 @@
 mod approver;
 mod contributor;
 mod halt;
+mod host;
 mod judge;
 mod names;
 mod pattern;
@@ -24,6 +25,7 @@ pub use contributor::{
     Contributor, ContributorRole, Contributors, ContributorsGap, MAX_NAMED, MAX_PUSHERS, unread_history_gap,
 };
 pub use halt::{FailedSync, Halt};
+pub use host::{Host, hosts_of};
 pub use judge::{Consent, GrantedBy, Hold, Judgement, Notify, judge, why_it_does_not_count, why_not};
 pub use names::NameProblem;
 pub use pattern::{NamePattern, PathPattern, RepositoryPattern};

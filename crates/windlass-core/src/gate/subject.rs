@@ -2,6 +2,7 @@
 
 use super::approver::Approvers;
 use super::contributor::Contributors;
+use super::host::Host;
 use super::policy::{PolicyAction, PolicyMatch, PolicyRule};
 use super::repository::RepositoryIdentity;
 use crate::diff::Action;
@@ -54,6 +55,8 @@ pub struct Subject<'a> {
     pub contributors: &'a Contributors,
     /// Whether another repository owns the resource. Neither a rule nor a setting of this one says anything of that.
     pub is_contested: bool,
+    /// What it attaches something to, where that is another repository's.
+    pub hosts: &'a [Host<'a>],
     /// The repository's own setting.
     pub auto_apply: AutoApply,
     /// Exactly what would be applied: see [`binding`].
@@ -107,6 +110,11 @@ impl PolicyRule {
                 self.holds(subject.paths, |path| paths.iter().any(|glob| glob.matches(path))),
             )
             && fits(labels.is_empty(), self.holds(&specs(subject), |spec| has_labels(spec, labels)))
+    }
+
+    /// Whether it keeps changes from being applied without people.
+    pub(super) fn restrains(&self) -> bool {
+        matches!(self.action, PolicyAction::Block | PolicyAction::RequireApproval)
     }
 
     /// Whether something holds for the states of a change. A change must not escape a rule that restrains it by moving

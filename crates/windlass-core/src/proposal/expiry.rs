@@ -46,6 +46,7 @@ mod tests {
             after: None,
             contributors: &Contributors::default(),
             is_contested: false,
+            hosts: &[],
             auto_apply: AutoApply::Off,
             digest: Digest::of(b"what"),
         };

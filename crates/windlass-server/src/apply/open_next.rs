@@ -115,7 +115,8 @@ pub(crate) async fn stuck_proposals(
     let candidates: Vec<Candidate<'_>> =
         open.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
     let world = World::around(reading, &account.id, &candidates, Declarations::Stored).await?;
-    let gatekeeper = Gatekeeper::before_approvals(account);
+    let changed = changes.iter().map(|change| &change.key);
+    let gatekeeper = Gatekeeper::before_approvals(account).with_hosts(reading, account, changed).await?;
     let stuck = open.iter().zip(&candidates).filter(|(proposal, candidate)| {
         let consent = gatekeeper.judge(proposal, Some(repository), &[], now).consent;
         matches!(consent, Consent::Refused { .. })

@@ -48,9 +48,10 @@ impl Scene {
         let candidates: Vec<Candidate<'_>> =
             group.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
         let ids: Vec<&str> = group.iter().map(|proposal| proposal.id.as_str()).collect();
+        let changed = changes.iter().map(|change| &change.key);
         Ok(Scene {
             world: World::around(writing, &account.id, &candidates, Declarations::Stored).await?,
-            gatekeeper: Gatekeeper::load(writing, account, now).await?,
+            gatekeeper: Gatekeeper::load(writing, account, changed, now).await?,
             repositories: writing.repositories(&account.id).await?,
             approvals: writing.approvals_of(&ids).await?,
             now,

@@ -51,10 +51,11 @@ pub(crate) async fn approve_all(
     let ids: Vec<&str> = reviewed.iter().map(|reviewed| reviewed.id).collect();
     let found = writing.proposals_by_id(&who.account_id, &ids).await?;
     let now = now();
+    let changed = found.iter().map(|proposal| &proposal.change.key);
     let mut hearing = Hearing {
         who,
         reason,
-        gatekeeper: Gatekeeper::load(&mut writing, &account, now).await?,
+        gatekeeper: Gatekeeper::load(&mut writing, &account, changed, now).await?,
         repositories: writing.repositories(&who.account_id).await?,
         proposals: found.into_iter().map(|proposal| (proposal.id.clone(), proposal)).collect(),
         approvals: writing.approvals_of(&ids).await?,

@@ -163,7 +163,8 @@ impl Covered {
         let mut pending = writing.proposals_by_id(&account.id, &ids).await?;
         pending.retain(|proposal| members.contains(&proposal.content_digest()));
         let mut approvals = writing.approvals_of(&ids).await?;
-        let gatekeeper = Gatekeeper::load(writing, &account, set.at).await?;
+        let changed = pending.iter().map(|proposal| &proposal.change.key);
+        let gatekeeper = Gatekeeper::load(writing, &account, changed, set.at).await?;
         let (mut covered, mut not_counted) = (Vec::new(), Vec::new());
         for proposal in pending {
             let mut given = approvals.remove(&proposal.id).unwrap_or_default();

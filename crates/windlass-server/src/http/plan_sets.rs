@@ -77,7 +77,7 @@ impl PlanFacts {
         }
         let mut approvals = reading.approval_sets_of(&plan.id).await?;
         if let Some(account) = reading.account(&run.account_id).await?.filter(|_| !approvals.is_empty()) {
-            let gatekeeper = Gatekeeper::load(reading, &account, now()).await?;
+            let gatekeeper = Gatekeeper::load(reading, &account, [], now()).await?;
             approvals.retain(|approval| gatekeeper.is_approver(&approval.approver));
         }
         let sets = plan.sets.iter().map(|set| set_info(set, &approvals)).collect();

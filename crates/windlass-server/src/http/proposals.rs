@@ -135,7 +135,8 @@ pub(crate) async fn describe(
 ) -> Result<Vec<ProposalInfo>, HttpError> {
     let (account, repositories) = surroundings(reading, who).await?;
     let now = now();
-    let gatekeeper = Gatekeeper::load(reading, &account, now).await?;
+    let changed = found.iter().map(|proposal| &proposal.change.key);
+    let gatekeeper = Gatekeeper::load(reading, &account, changed, now).await?;
     let open: Vec<&str> = found
         .iter()
         .filter(|proposal| proposal.status.is_open())
@@ -166,7 +167,7 @@ pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<Pr
     let (account, repositories) = surroundings(&mut reading, who).await?;
     let now = now();
     let around = Around {
-        gatekeeper: &Gatekeeper::load(&mut reading, &account, now).await?,
+        gatekeeper: &Gatekeeper::load(&mut reading, &account, [&proposal.change.key], now).await?,
         repository: governing_repository(&proposal, &repositories),
         approvals: &approvals,
         content: contents.first().map_or(&[], Vec::as_slice),

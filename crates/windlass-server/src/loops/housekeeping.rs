@@ -136,7 +136,8 @@ async fn kept_for_windows(
     let ids: Vec<&str> = approved.iter().map(|proposal| proposal.id.as_str()).collect();
     let approvals = writing.approvals_of(&ids).await?;
     let repositories = writing.repositories(account_id).await?;
-    let gatekeeper = Gatekeeper::load(writing, &account, now).await?;
+    let changed = approved.iter().map(|proposal| &proposal.change.key);
+    let gatekeeper = Gatekeeper::load(writing, &account, changed, now).await?;
     let kept = approved.into_iter().filter_map(|proposal| {
         let repository = governing_repository(proposal, &repositories);
         let given = approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();

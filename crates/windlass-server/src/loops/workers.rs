@@ -134,7 +134,7 @@ mod tests {
             task,
         };
         let (done, mut told) = mpsc::unbounded_channel();
-        let ended = move |task: u32| drop(done.send(task));
+        let ended = move |task: u32| done.send(task).expect("someone listens");
         let work = |task: u32| async move { task };
         let nothing = workers.lanes_under_way();
         workers.begin(vec![job(1)], &nothing, work, ended.clone());

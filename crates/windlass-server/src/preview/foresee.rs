@@ -43,8 +43,8 @@ pub(super) async fn all(
         .collect();
     let declarations = Declarations::Read(&material.desired);
     let mut world = World::around(reading, &account.id, &candidates, declarations).await?;
-    let gatekeeper = Gatekeeper::before_approvals(account);
     let keys: Vec<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
+    let gatekeeper = Gatekeeper::before_approvals(account).with_hosts(reading, account, &keys).await?;
     let places = material.declared_at(&keys);
     let previous_files = reading.resource_files(&account.id, &keys).await?;
     let foreseen = candidates.iter().zip(&places).map(|(candidate, place)| {

@@ -350,3 +350,30 @@ async fn a_mass_destroy_is_confirmed_by_approvers_alone_and_for_the_commit_that_
         assert_eq!((refused.status, refused.code().as_str()), (422, code), "{refused:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_trusted_repository_attaches_to_anothers_machine_meets_the_rules_about_that_machine() {
+    let scene = Scene::new().await;
+    let prod_fleet = "version: 1\naccount: acme\ntemplates: [{name: web, node_platform: ubuntu-24.04-amd64}]\n\
+                      nodes: [{hostname: prod-1, template: web}]\n";
+    let prod = fleet(prod_fleet);
+    scene.accepted("prod", &prod).await;
+    let own = "version: 1\naccount: acme\nmodules: [{name: agent, version: 1.0.0}]\n\
+               templates: [{name: lab, node_platform: ubuntu-24.04-amd64}]\nnodes: [{hostname: lab-1, template: lab}]\n\
+               assignments: {'lab-1:agent': {}, 'prod-1:agent': {}}\n";
+    let dev = fleet(own);
+    let dev_id = scene.installation.register(&scene.admin, "dev", &dev).await;
+    let rules = json!([
+        {"name": "twice", "match": {"repositories": ["prod"]}, "action": "require_approval", "approvals": 2},
+        {"name": "free", "match": {"repositories": ["dev"]}, "action": "auto_approve"}]);
+    scene.set_policy(rules).await;
+    scene.sync(&dev_id).await;
+    let open = scene.get(&format!("{PROPOSALS}?status=pending_approval")).await;
+    let waiting: Vec<(&Value, &Value, &Value)> = open["proposals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (&it["name"], &it["gate"]["rule"], &it["gate"]["need"]))
+        .collect();
+    assert_eq!(waiting, [(&json!("prod-1:agent"), &json!("twice"), &json!(2))], "{open}");
+}

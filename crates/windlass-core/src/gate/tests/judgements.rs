@@ -7,8 +7,8 @@ use crate::diff::Action;
 use crate::digest::Digest;
 use crate::gate::{
     self, Approval, Approvers, AutoApply, Consent, ContentOrigin, Contributor, ContributorRole, Contributors,
-    ContributorsGap, Given, GrantedBy, Halt, Hold, Judgement, Notify, Policy, RepositoryIdentity,
-    ReviewProblem, Subject, binding, check_review, judge,
+    ContributorsGap, Given, GrantedBy, Halt, Hold, Host, Judgement, Notify, Policy, RepositoryIdentity,
+    ReviewProblem, Subject, binding, check_review, hosts_of, judge,
 };
 use crate::resource::{Kind, ResourceKey, Spec};
 use crate::shape::Decoder;
@@ -55,6 +55,7 @@ fn subject(change: Action, key: &ResourceKey) -> Subject<'_> {
         after: None,
         contributors: ann(),
         is_contested: false,
+        hosts: &[],
         auto_apply: AutoApply::Off,
         digest: digest(),
     }
@@ -469,4 +470,37 @@ fn a_halted_account_applies_nothing_and_says_who_halted_it() {
     assert_eq!(halted.hold, [Hold::Halted(halt)]);
     let told = "applying is halted since 1970-01-01T00:00:00.000Z by ann@example.com: incident 12";
     assert_eq!(halted.hold[0].to_string(), told);
+}
+
+#[test]
+fn what_restrains_a_host_holds_for_what_others_attach_to_it() {
+    let policy = policy(
+        "rules:
+  - {name: prod-twice, match: {repositories: [prod]}, action: require_approval, approvals: 2}
+  - {name: labelled, match: {kinds: [node], labels: {tier: prod}}, action: block}
+  - {name: free, action: auto_approve}
+",
+    );
+    let (assignment, host_key) = (ResourceKey::new(Kind::Assignment, "web-1:nginx"), node("web-1"));
+    assert_eq!(hosts_of(&assignment), std::slice::from_ref(&host_key));
+    let owned_by = |owner: &'static str, spec| Host {
+        key: &host_key,
+        owner: RepositoryIdentity { id: owner, name: owner },
+        spec,
+        file: None,
+    };
+    let judged = |host: Host<'_>| {
+        let hosts = [host];
+        at_noon(&policy, &Subject { hosts: &hosts, ..subject(Action::Create, &assignment) }, &[])
+    };
+    let (lab, prod) = (labelled("lab"), labelled("prod"));
+    assert!(at_noon(&policy, &subject(Action::Create, &assignment), &[]).may_apply(), "its own rule lets it");
+    assert_eq!(
+        needs(&judged(owned_by("prod", &lab))),
+        Some((0, 2)),
+        "by the rule about the host's repository"
+    );
+    let refused = judged(owned_by("dev", &prod)).consent;
+    assert!(matches!(refused, Consent::Refused { .. }), "by the rule about the host's labels: {refused:?}");
+    assert!(judged(owned_by("dev", &lab)).may_apply(), "what lets the host through lets this through too");
 }

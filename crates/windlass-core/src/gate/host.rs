@@ -1,0 +1,59 @@
+//! What a change becomes part of: whoever attaches something to a resource changes that resource.
+
+use super::repository::RepositoryIdentity;
+use super::subject::Subject;
+use crate::diff::Action;
+use crate::resource::{Kind, ResourceKey, Spec, member_name};
+
+/// A resource of another repository that a change attaches something to. The rules that restrain changes of the host hold
+/// for what is attached to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Host<'a> {
+    /// Which resource.
+    pub key: &'a ResourceKey,
+    /// The repository that owns it.
+    pub owner: RepositoryIdentity<'a>,
+    /// What it is.
+    pub spec: &'a Spec,
+    /// The file that declares it, as far as it is known.
+    pub file: Option<&'a str>,
+}
+
+/// The resources that a resource is attached to: the node of an assignment, network and node of a peer, the network of a
+/// virtual IP. Its name says so, and names never change.
+pub fn hosts_of(key: &ResourceKey) -> Vec<ResourceKey> {
+    let network = || ResourceKey::new(Kind::Network, member_name(&key.name).0);
+    match key.kind {
+        Kind::Assignment => {
+            let node = key.name.split_once(':').map(|(node, _)| ResourceKey::new(Kind::Node, node));
+            node.into_iter().collect()
+        }
+        Kind::Peer => vec![network(), ResourceKey::new(Kind::Node, member_name(&key.name).1)],
+        Kind::VirtualIp => vec![network()],
+        _ => Vec::new(),
+    }
+}
+
+impl<'a> Host<'a> {
+    /// The same change, as if the host's repository asked for it.
+    pub(super) fn asked_by_owner(self, subject: &Subject<'a>) -> Subject<'a> {
+        Subject { repository: Some(self.owner), hosts: &[], ..*subject }
+    }
+
+    /// An update of the host, by the same people.
+    pub(super) fn updated<'s>(self, subject: &Subject<'s>, files: &'s [&'s str]) -> Subject<'s>
+    where
+        'a: 's,
+    {
+        Subject {
+            change: Action::Update,
+            key: self.key,
+            repository: Some(self.owner),
+            paths: files,
+            before: Some(self.spec),
+            after: Some(self.spec),
+            hosts: &[],
+            ..*subject
+        }
+    }
+}
