@@ -26,7 +26,7 @@ pub const REQUEST_CRASH_POINTS: &[&str] = &["request.before_commit", "request.do
 pub const NOTIFY_CRASH_POINTS: &[&str] = &["notify.sent"];
 
 /// Every place in planning a pull request, and in previews and tests that someone asks for.
-const PREVIEW_CRASH_POINTS: &[&str] = &["preview.begun", "requested.begun"];
+pub const PREVIEW_CRASH_POINTS: &[&str] = &["preview.begun", "requested.begun"];
 
 /// Every place in approving a set of a plan and in opening what comes next of it.
 pub const PLAN_CRASH_POINTS: &[&str] =

@@ -56,7 +56,9 @@ pub use checkpoint::{
 };
 pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
 pub use connections::{Timeouts, TlsError, TlsFiles};
-pub use crash::{CRASH_POINTS, NOTIFY_CRASH_POINTS, PLAN_CRASH_POINTS, REQUEST_CRASH_POINTS};
+pub use crash::{
+    CRASH_POINTS, NOTIFY_CRASH_POINTS, PLAN_CRASH_POINTS, PREVIEW_CRASH_POINTS, REQUEST_CRASH_POINTS,
+};
 pub use forge::{Gitea, GiteaError};
 pub use ipnet::IpNet as TrustedNetwork;
 pub use keys::{KeyError, KeySource, RotatedKey, check_key, fingerprint_of, reset_key, rotate_key};

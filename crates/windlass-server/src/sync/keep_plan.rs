@@ -89,22 +89,34 @@ async fn unmade_files(
     Ok(files)
 }
 
+/// Whether a plan is the repository's newest already.
+pub(super) fn is_kept(newest: Option<&PlanRecord>, plan: &Plan) -> bool {
+    newest.is_some_and(|newest| newest.digest == plan.digest())
+}
+
+/// A plan to be kept.
+pub(super) struct KeptPlan<'k> {
+    /// The newest plan of the repository until now.
+    pub(super) newest: Option<PlanRecord>,
+    pub(super) plan: &'k Plan,
+    /// The files that declared before what it changes.
+    pub(super) previous_files: &'k ResourceMap<String>,
+}
+
 /// Stores the plan of a run unless it is the repository's newest already, and lets approvals of sets fall that would be
 /// other sets in it. Returns its id; none for a plan that does nothing.
 pub(super) async fn keep_plan(
     writing: &mut AccountWriting,
     run: &Run,
     repository: &Repository,
-    (plan, previous_files): (&Plan, &ResourceMap<String>),
+    KeptPlan { newest, plan, previous_files }: KeptPlan<'_>,
     now: Timestamp,
 ) -> Result<Option<String>, StoreError> {
     let sets = writing.approval_sets_standing(&repository.id).await?;
     if plan.steps.is_empty() && sets.is_empty() {
         return Ok(None);
     }
-    let newest = writing.plan_newest(&repository.id).await?;
-    let digest = plan.digest();
-    if let Some(newest) = newest.as_ref().filter(|newest| newest.digest == digest) {
+    if let Some(newest) = newest.as_ref().filter(|newest| is_kept(Some(newest), plan)) {
         if let (true, Some(commit)) = (run.is_confirmed(), &run.commit_sha) {
             writing.plan_confirm(&newest.id, commit).await?;
         }
@@ -129,7 +141,7 @@ pub(super) async fn keep_plan(
         repository_id: repository.id.clone(),
         run_id: run.id.clone(),
         parent_id: newest.as_ref().map(|newest| newest.id.clone()),
-        digest,
+        digest: plan.digest(),
         steps: stored.steps.len(),
         sets: stored.sets.clone(),
         confirmed_commit: review.confirmed_commit(newest.as_ref(), &stored),

@@ -476,7 +476,7 @@ fn a_halted_account_applies_nothing_and_says_who_halted_it() {
 fn what_restrains_a_host_holds_for_what_others_attach_to_it() {
     let policy = policy(
         "rules:
-  - {name: prod-twice, match: {repositories: [prod]}, action: require_approval, approvals: 2}
+  - {name: prod-twice, match: {repositories: ['prod-*']}, action: require_approval, approvals: 2}
   - {name: labelled, match: {kinds: [node], labels: {tier: prod}}, action: block}
   - {name: free, action: auto_approve}
 ",
@@ -496,7 +496,7 @@ fn what_restrains_a_host_holds_for_what_others_attach_to_it() {
     let (lab, prod) = (labelled("lab"), labelled("prod"));
     assert!(at_noon(&policy, &subject(Action::Create, &assignment), &[]).may_apply(), "its own rule lets it");
     assert_eq!(
-        needs(&judged(owned_by("prod", &lab))),
+        needs(&judged(owned_by("prod-eu", &lab))),
         Some((0, 2)),
         "by the rule about the host's repository"
     );
