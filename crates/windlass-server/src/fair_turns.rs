@@ -35,7 +35,7 @@ pub(crate) struct FairTurns {
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// FairTurns that are taken, by account.
+    /// Turns that are taken, by account.
     taken: BTreeMap<String, usize>,
     /// Who waits, by account. The account that was let in last stands last.
     waiting: VecDeque<(String, VecDeque<oneshot::Sender<Turn>>)>,

@@ -89,18 +89,27 @@ async fn unmade_files(
     Ok(files)
 }
 
-/// Whether a plan is the repository's newest already.
-pub(super) fn is_kept(newest: Option<&PlanRecord>, plan: &Plan) -> bool {
-    newest.is_some_and(|newest| newest.digest == plan.digest())
+/// A plan beside the newest that the repository had until now.
+pub(super) struct NextPlan<'n> {
+    plan: &'n Plan,
+    digest: Digest,
+    newest: Option<PlanRecord>,
 }
 
-/// A plan to be kept.
-pub(super) struct KeptPlan<'k> {
-    /// The newest plan of the repository until now.
-    pub(super) newest: Option<PlanRecord>,
-    pub(super) plan: &'k Plan,
-    /// The files that declared before what it changes.
-    pub(super) previous_files: &'k ResourceMap<String>,
+impl<'n> NextPlan<'n> {
+    pub(super) async fn load(
+        reading: &mut Reading,
+        repository: &Repository,
+        plan: &'n Plan,
+    ) -> Result<NextPlan<'n>, StoreError> {
+        let newest = reading.plan_newest(&repository.id).await?;
+        Ok(NextPlan { plan, digest: plan.digest(), newest })
+    }
+
+    /// Whether it is the newest already, so that there is nothing to store.
+    pub(super) fn is_stored(&self) -> bool {
+        self.newest.as_ref().is_some_and(|newest| newest.digest == self.digest)
+    }
 }
 
 /// Stores the plan of a run unless it is the repository's newest already, and lets approvals of sets fall that would be
@@ -109,14 +118,17 @@ pub(super) async fn keep_plan(
     writing: &mut AccountWriting,
     run: &Run,
     repository: &Repository,
-    KeptPlan { newest, plan, previous_files }: KeptPlan<'_>,
+    next: NextPlan<'_>,
+    previous_files: &ResourceMap<String>,
     now: Timestamp,
 ) -> Result<Option<String>, StoreError> {
+    let is_stored = next.is_stored();
+    let NextPlan { plan, digest, newest } = next;
     let sets = writing.approval_sets_standing(&repository.id).await?;
     if plan.steps.is_empty() && sets.is_empty() {
         return Ok(None);
     }
-    if let Some(newest) = newest.as_ref().filter(|newest| is_kept(Some(newest), plan)) {
+    if let Some(newest) = newest.as_ref().filter(|_| is_stored) {
         if let (true, Some(commit)) = (run.is_confirmed(), &run.commit_sha) {
             writing.plan_confirm(&newest.id, commit).await?;
         }
@@ -141,7 +153,7 @@ pub(super) async fn keep_plan(
         repository_id: repository.id.clone(),
         run_id: run.id.clone(),
         parent_id: newest.as_ref().map(|newest| newest.id.clone()),
-        digest: plan.digest(),
+        digest,
         steps: stored.steps.len(),
         sets: stored.sets.clone(),
         confirmed_commit: review.confirmed_commit(newest.as_ref(), &stored),

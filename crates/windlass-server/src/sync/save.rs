@@ -25,7 +25,7 @@ use windlass_store::{
 use super::compare::{Compared, compare};
 use super::decide::{self, Decided};
 use super::fetch::run_error;
-use super::keep_plan::{KeptPlan, confirmation, is_kept, keep_plan, previous_files};
+use super::keep_plan::{NextPlan, confirmation, keep_plan, previous_files};
 use super::material::{Known, Material};
 use super::run::Holding;
 use crate::clock::{self, now};
@@ -221,7 +221,7 @@ async fn try_to_save(
         return Ok(Saving::Done);
     }
     let plan = &decided.plan;
-    let newest = writing.plan_newest(&repository.id).await?;
+    let next = NextPlan::load(&mut writing, repository, plan).await?;
     let declined = writing.proposals_declined(&repository.id).await?;
     let limit = server.config().max_proposals;
     let stuck = match plan.steps.len() > limit && !offered.is_empty() {
@@ -229,7 +229,7 @@ async fn try_to_save(
         false => BTreeSet::new(),
     };
     let reconciled = reconcile(plan, &offered, &declined, &live, &Cap { limit, stuck });
-    let previous_files = match is_kept(newest.as_ref(), plan) && reconciled.open.is_empty() {
+    let previous_files = match next.is_stored() && reconciled.open.is_empty() {
         // As with most syncs, nothing is stored and nothing opened that would have to know.
         true => ResourceMap::default(),
         false => previous_files(&mut writing, repository, plan).await?,
@@ -242,8 +242,7 @@ async fn try_to_save(
         (None, changes) => return Ok(Saving::Needs { changes, known: material.into_known() }),
     };
     material.tell(plan.problems.clone());
-    let kept = KeptPlan { newest, plan, previous_files: &previous_files };
-    run.plan_id = keep_plan(&mut writing, run, repository, kept, now).await?;
+    run.plan_id = keep_plan(&mut writing, run, repository, next, &previous_files, now).await?;
     store_desired(&mut writing, repository, &material).await?;
     close(&mut writing, run, &reconciled, now).await?;
     let owner = Owner::Repository(repository.name.clone());
