@@ -83,6 +83,10 @@ python_program aiosmtpd aiosmtpd || skip "tests with mail: aiosmtpd is not insta
 python_program oidc-provider-mock oidc-provider-mock ||
   skip "tests with a provider of identities: oidc-provider-mock is not installed"
 cargo --version
+# The fuzz targets are a workspace of their own. Said here, not after everything else: a lock file that is out of step.
+for manifest in Cargo.toml fuzz/Cargo.toml; do
+  cargo metadata --locked --format-version 1 --manifest-path "$manifest" >/dev/null
+done
 
 step "format"
 if cargo fmt --version >/dev/null 2>&1; then
