@@ -21,6 +21,8 @@ pub struct Wanted {
     pub digest: Digest,
     /// The file that declares it.
     pub file: String,
+    /// The first file that declared it since its last change was applied, if it moved.
+    pub previous_file: Option<String>,
     /// What live was when git, or whoever approved an edited change, last had their way; none if that never was.
     pub settled: Option<Digest>,
 }
@@ -69,6 +71,7 @@ fn read_wanted(row: &mut Row) -> Result<Wanted, StoreError> {
         key: ResourceKey::new(kind, row.text()?),
         digest: row.digest()?,
         file: row.text()?,
+        previous_file: row.optional_text()?,
         settled: row.optional_digest()?,
     })
 }
@@ -113,7 +116,8 @@ impl Reading {
 
     /// What a repository wants, without specs.
     pub async fn wanted(&mut self, repository_id: &str) -> Result<Vec<Wanted>, StoreError> {
-        let sql = "SELECT kind, name, digest, file, settled FROM desired WHERE repository_id = $1";
+        let sql =
+            "SELECT kind, name, digest, file, previous_file, settled FROM desired WHERE repository_id = $1";
         let mut rows = self.connection.rows(sql, values![repository_id]).await?;
         rows.iter_mut().map(read_wanted).collect()
     }
@@ -126,8 +130,8 @@ impl Reading {
     ) -> Result<ResourceMap<(Wanted, Arc<Spec>)>, StoreError> {
         let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]).collect();
         let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
-        let suffix = ") SELECT desired.kind, desired.name, digest, file, settled, spec FROM given CROSS JOIN desired \
-                      WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
+        let suffix = ") SELECT desired.kind, desired.name, digest, file, previous_file, settled, spec \
+                      FROM given CROSS JOIN desired WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
                       AND desired.name = given.name";
         let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
         rows.iter_mut()
@@ -148,6 +152,23 @@ impl Reading {
         let sql = "SELECT file FROM desired WHERE repository_id = $1 AND kind = $2 AND name = $3";
         let values = values![repository_id, key.kind.slug(), &key.name];
         self.connection.rows(sql, values).await?.first_mut().map(Row::text).transpose()
+    }
+
+    /// The files that declared these resources of a repository so far: the first since the last change was applied.
+    pub async fn wanted_files(
+        &mut self,
+        repository_id: &str,
+        keys: &[ResourceKey],
+    ) -> Result<ResourceMap<String>, StoreError> {
+        let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]).collect();
+        let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT desired.kind, desired.name, COALESCE(previous_file, file) FROM given \
+                      CROSS JOIN desired WHERE desired.repository_id = given.repository_id \
+                      AND desired.kind = given.kind AND desired.name = given.name";
+        let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
+        rows.iter_mut()
+            .map(|row| Ok((ResourceKey::new(row.word(Kind::from_word)?, row.text()?), row.text()?)))
+            .collect()
     }
 
     /// Which of these repositories declare which of these: repository and resource.
@@ -200,7 +221,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Replaces what a repository wants. Only what changed is written.
+    /// Replaces what a repository wants. Only what changed is written; of what moves to another file, the first is kept.
     pub async fn wanted_replace(
         &mut self,
         repository_id: &str,
@@ -230,14 +251,16 @@ impl Writing {
         self.connection.execute_many(prefix, gone, ")").await?;
         let prefix = "INSERT INTO desired (repository_id, kind, name, digest, spec, file) VALUES";
         let suffix = "ON CONFLICT (repository_id, kind, name) DO UPDATE SET digest = excluded.digest, \
-                      spec = excluded.spec, file = excluded.file";
+                      spec = excluded.spec, file = excluded.file, previous_file = CASE \
+                      WHEN excluded.file = desired.file THEN desired.previous_file \
+                      ELSE COALESCE(desired.previous_file, desired.file) END";
         self.connection.execute_many(prefix, rows, suffix).await?;
         Ok(())
     }
 
     /// Notes where live is what git wants now. Returns how many that is news for.
     pub async fn wanted_settle(&mut self, repository_id: &str) -> Result<u64, StoreError> {
-        let sql = "UPDATE desired SET settled = digest WHERE repository_id = $1 \
+        let sql = "UPDATE desired SET settled = digest, previous_file = NULL WHERE repository_id = $1 \
                    AND (settled IS NULL OR settled <> digest) AND EXISTS (SELECT 1 FROM resources, repositories \
                    WHERE repositories.id = desired.repository_id AND resources.account_id = repositories.account_id \
                    AND resources.kind = desired.kind AND resources.name = desired.name \
@@ -255,7 +278,7 @@ impl Writing {
             .map(|(repository_id, key, live)| values![*repository_id, key.kind.slug(), &key.name, *live])
             .collect();
         let prefix = "WITH given (repository_id, kind, name, settled) AS (VALUES";
-        let suffix = ") UPDATE desired SET settled = given.settled FROM given \
+        let suffix = ") UPDATE desired SET settled = given.settled, previous_file = NULL FROM given \
                       WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
                       AND desired.name = given.name";
         self.connection.execute_many(prefix, rows, suffix).await?;

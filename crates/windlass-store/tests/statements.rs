@@ -154,7 +154,6 @@ fn step() -> StoredStep {
         desired: None,
         group: None,
         waits_for: Vec::new(),
-        previous_file: None,
     }
 }
 
@@ -262,6 +261,7 @@ async fn look_up(store: &Store) {
     reading.drifted_among(&[("r", &key())]).await.unwrap();
     reading.differing_at("a", "r", &key()).await.unwrap();
     reading.wanted_file("r", &key()).await.unwrap();
+    reading.wanted_files("r", &[key(), key()]).await.unwrap();
     reading.resource_files("a", &[key()]).await.unwrap();
     reading.run_stopped("a", "r").await.unwrap();
     reading.proposals_about("a", &[key(), key()]).await.unwrap();

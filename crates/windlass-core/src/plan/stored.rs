@@ -13,7 +13,7 @@ use super::{Group, Plan, Step, groups};
 use crate::diff::{Action, Cause};
 use crate::digest::Digest;
 use crate::gate::binding;
-use crate::resource::{Kind, ResourceKey, ResourceMap};
+use crate::resource::{Kind, ResourceKey};
 
 /// Groups that can be approved as one, the largest first where there are more. Nobody reviews more, and the list is
 /// read with every look at a run.
@@ -36,9 +36,6 @@ pub struct StoredStep {
     pub group: Option<usize>,
     /// Changes of the same plan that come first.
     pub waits_for: Vec<String>,
-    /// The file that declared the resource before, where it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previous_file: Option<String>,
 }
 
 impl StoredStep {
@@ -52,7 +49,6 @@ impl StoredStep {
             desired: change.desired,
             group,
             waits_for: step.waits_for.iter().map(ToString::to_string).collect(),
-            previous_file: None,
         }
     }
 
@@ -103,14 +99,6 @@ impl StoredPlan {
         let mut sets = vec![whole(&steps, &bindings)];
         sets.extend(chosen.iter().map(|group| set_of(group, &bindings)));
         StoredPlan { steps, sets }
-    }
-
-    /// The same plan, with the files that declared its resources before.
-    pub fn with_previous_files(mut self, files: &ResourceMap<String>) -> StoredPlan {
-        for step in &mut self.steps {
-            step.previous_file = files.get(step.kind, &step.name).cloned();
-        }
-        self
     }
 }
 

@@ -54,7 +54,6 @@ mod tests {
             desired,
             group: None,
             waits_for: Vec::new(),
-            previous_file: None,
         }
     }
 

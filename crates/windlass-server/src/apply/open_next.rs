@@ -279,12 +279,8 @@ fn planned_change(
         desired: step.desired,
     };
     let declared_in = live.and_then(|live| live.declared_in.clone());
-    PlannedChange {
-        position,
-        change,
-        waits_for: step.waits_for,
-        previous_file: declared_in.or(step.previous_file),
-    }
+    let previous_file = declared_in.or_else(|| wanted.and_then(|(wanted, _)| wanted.previous_file.clone()));
+    PlannedChange { position, change, waits_for: step.waits_for, previous_file }
 }
 
 /// What keeps changes of a repository from being opened.

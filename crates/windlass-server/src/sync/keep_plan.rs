@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
 use windlass_core::plan::{ChangeSet, Confirmation, Plan, StoredPlan, StoredStep, members_of, why_set_falls};
-use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 use windlass_store::{
     AccountWriting, Actor, ApprovalSet, PlanRecord, Reading, Repository, Run, StoreError, new_id,
@@ -41,54 +41,6 @@ fn destroyed(steps: &[StoredStep]) -> BTreeSet<ResourceKey> {
     steps.iter().filter(|step| step.action() == Action::Destroy).map(StoredStep::key).collect()
 }
 
-/// The files that declared what a plan changes before: where each was declared when its last change was applied, however
-/// often it moved since without a change. Of what was never applied, the last good run and its plan say it.
-pub(super) async fn previous_files(
-    reading: &mut Reading,
-    repository: &Repository,
-    plan: &Plan,
-) -> Result<ResourceMap<String>, StoreError> {
-    if plan.steps.is_empty() {
-        return Ok(ResourceMap::default());
-    }
-    let wanted = reading.wanted(&repository.id).await?;
-    let mut files: ResourceMap<String> = wanted.into_iter().map(|wanted| (wanted.key, wanted.file)).collect();
-    for (key, file) in unmade_files(reading, repository, plan).await? {
-        files.insert(key, file);
-    }
-    let accepted: Vec<ResourceKey> = plan
-        .steps
-        .iter()
-        .filter(|step| step.change.base.is_some())
-        .map(|step| step.change.key.clone())
-        .collect();
-    for (kind, name, file) in reading.resource_files(&repository.account_id, &accepted).await?.iter() {
-        files.insert(ResourceKey::new(kind, name), file.clone());
-    }
-    Ok(files)
-}
-
-/// The files that declared, before, what the last good run planned and is not made yet.
-async fn unmade_files(
-    reading: &mut Reading,
-    repository: &Repository,
-    plan: &Plan,
-) -> Result<Vec<(ResourceKey, String)>, StoreError> {
-    let mut files = Vec::new();
-    let Some(good) = &repository.good_run_id else { return Ok(files) };
-    let Some(last) = reading.plan_of_run(&repository.account_id, good).await? else { return Ok(files) };
-    let planned: ResourceMap<StoredStep> =
-        reading.plan_steps(&last.id).await?.into_iter().map(|step| (step.key(), step)).collect();
-    for step in &plan.steps {
-        let key = &step.change.key;
-        let unmade = planned.get(key.kind, &key.name).filter(|planned| planned.base == step.change.base);
-        if let Some(file) = unmade.and_then(|planned| planned.previous_file.clone()) {
-            files.push((key.clone(), file));
-        }
-    }
-    Ok(files)
-}
-
 /// A plan beside the newest that the repository had until now.
 pub(super) struct NextPlan<'n> {
     plan: &'n Plan,
@@ -119,7 +71,6 @@ pub(super) async fn keep_plan(
     run: &Run,
     repository: &Repository,
     next: NextPlan<'_>,
-    previous_files: &ResourceMap<String>,
     now: Timestamp,
 ) -> Result<Option<String>, StoreError> {
     let is_stored = next.is_stored();
@@ -134,7 +85,7 @@ pub(super) async fn keep_plan(
         }
         return Ok(Some(newest.id.clone()));
     }
-    let stored = StoredPlan::of(plan).with_previous_files(previous_files);
+    let stored = StoredPlan::of(plan);
     let before = match &newest {
         Some(newest) if !sets.is_empty() || newest.confirmed_commit.is_some() => {
             writing.plan_steps(&newest.id).await?

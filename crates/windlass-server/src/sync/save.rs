@@ -18,14 +18,14 @@ use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 use windlass_source::{HostKeys, Movement};
 use windlass_store::{
-    Account, AccountWriting, Lease, NewWanted, Proposal, Repository, Run, RunError, Severity, Stage,
+    Account, AccountWriting, Lease, NewWanted, Proposal, Reading, Repository, Run, RunError, Severity, Stage,
     StoreError,
 };
 
 use super::compare::{Compared, compare};
 use super::decide::{self, Decided};
 use super::fetch::run_error;
-use super::keep_plan::{NextPlan, confirmation, keep_plan, previous_files};
+use super::keep_plan::{NextPlan, confirmation, keep_plan};
 use super::material::{Known, Material};
 use super::run::Holding;
 use crate::clock::{self, now};
@@ -229,11 +229,7 @@ async fn try_to_save(
         false => BTreeSet::new(),
     };
     let reconciled = reconcile(plan, &offered, &declined, &live, &Cap { limit, stuck });
-    let previous_files = match next.is_stored() && reconciled.open.is_empty() {
-        // As with most syncs, nothing is stored and nothing opened that would have to know.
-        true => ResourceMap::default(),
-        false => previous_files(&mut writing, repository, plan).await?,
-    };
+    let previous_files = previous_files(&mut writing, repository, plan, &reconciled).await?;
     let offered = offered_by(plan, &reconciled, &previous_files);
     let nothing = LookedUp::default();
     let contents = match (contents, offered.content_changes()) {
@@ -242,7 +238,7 @@ async fn try_to_save(
         (None, changes) => return Ok(Saving::Needs { changes, known: material.into_known() }),
     };
     material.tell(plan.problems.clone());
-    run.plan_id = keep_plan(&mut writing, run, repository, next, &previous_files, now).await?;
+    run.plan_id = keep_plan(&mut writing, run, repository, next, now).await?;
     store_desired(&mut writing, repository, &material).await?;
     close(&mut writing, run, &reconciled, now).await?;
     let owner = Owner::Repository(repository.name.clone());
@@ -337,6 +333,23 @@ async fn compare_stored(
     let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
     let live = world::load_some(writing, &account.id, &keys, &names).await?;
     Ok(Compared { material: Material::settled(), decided: Decided::nothing(&account.name), live })
+}
+
+/// The files that declared what is opened before: where each was declared when its last change was applied, however often
+/// it moved since without a change; of what was never applied, where it was declared first.
+async fn previous_files(
+    reading: &mut Reading,
+    repository: &Repository,
+    plan: &Plan,
+    reconciled: &Reconciled,
+) -> Result<ResourceMap<String>, StoreError> {
+    let opened: Vec<ResourceKey> =
+        reconciled.open.iter().map(|position| plan.steps[*position].change.key.clone()).collect();
+    let mut files = reading.wanted_files(&repository.id, &opened).await?;
+    for (kind, name, file) in reading.resource_files(&repository.account_id, &opened).await?.iter() {
+        files.insert(ResourceKey::new(kind, name), file.clone());
+    }
+    Ok(files)
 }
 
 /// The proposals that still stand and the changes to open new ones for.

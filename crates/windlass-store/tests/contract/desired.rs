@@ -60,6 +60,36 @@ fn what_moved_to_another_file_is_known_there_and_stays_settled() {
 }
 
 #[test]
+fn what_moves_before_it_is_applied_is_known_by_its_first_file_until_it_is() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let (eu, keys) = (node("eu"), [node_key("a"), node_key("gone")]);
+        for (file, first) in [("f", "f"), ("f", "f"), ("g", "f"), ("h", "f")] {
+            replace(&world, &fleet.id, &[wanted("a", &eu, file)]).await;
+            let mut reading = world.store.read().await.unwrap();
+            let files = reading.wanted_files(&fleet.id, &keys).await.unwrap();
+            assert_eq!(
+                files.iter().map(|(_, name, file)| (name, file.as_str())).collect::<Vec<_>>(),
+                [("a", first)]
+            );
+        }
+        assert_eq!(only(&world, &fleet.id).await.previous_file.as_deref(), Some("f"));
+        settle_one(&world, &fleet.id, "a").await;
+        assert_eq!(only(&world, &fleet.id).await.previous_file, None);
+        replace(&world, &fleet.id, &[wanted("a", &eu, "i")]).await;
+        assert_eq!(only(&world, &fleet.id).await.previous_file.as_deref(), Some("h"));
+        // What is made is settled by itself when its repository is compared.
+        world.tamper("UPDATE desired SET settled = NULL").await;
+        world.node(&acme, "a", Some(&fleet.id)).await;
+        let mut writing = world.store.write().await.unwrap();
+        writing.wanted_settle(&fleet.id).await.unwrap();
+        writing.commit().await.unwrap();
+        assert_eq!(only(&world, &fleet.id).await.previous_file, None);
+    });
+}
+
+#[test]
 fn what_is_live_as_wanted_and_owned_is_settled_once() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);

@@ -19,7 +19,6 @@ fn stored(names: &[String]) -> StoredPlan {
         desired: Some(node("eu").digest()),
         group: Some(1),
         waits_for: vec!["template edge".to_owned()],
-        previous_file: None,
     };
     let set = |scope| ChangeSet {
         scope,
