@@ -77,6 +77,16 @@ impl Fixture {
         self.until("the first run has ended", |run| run["completed_at"].is_string()).await
     }
 
+    /// How long the first sync of a repository takes on servers of their own, besides this one's first run.
+    pub(super) async fn cold_syncs(&self, repo: &Repo, first: Duration) -> Outcome<Vec<Duration>> {
+        let mut all = vec![first];
+        for _ in 0..4 {
+            let other = Fixture::start(25).await?;
+            all.push(super::took(&other.register_at(&repo.name, &repo.directory).await?)?);
+        }
+        Ok(all)
+    }
+
     /// Syncs a repository and waits.
     pub(super) async fn sync(&self, repo: &Repo) -> Outcome<Value> {
         let call = self.client.call(Operation::RepositorySync, &[&repo.name]).query("wait", "60");

@@ -34,8 +34,13 @@ pub struct Declared {
 impl Declared {
     /// Notes what stands at the paths that the spec names, where that is known.
     pub fn note_contents(&mut self, content_of: impl Fn(&str) -> Option<ContentId>) {
+        // Without contents, the resource's digest is that of what fleet.yaml says: with many files it is dear to make.
+        let declared = match self.spec.contents().is_empty() {
+            true => self.digest,
+            false => self.spec.declared_digest(),
+        };
         self.spec = Arc::new(self.spec.with_contents(content_of));
-        self.digest = self.spec.digest();
+        self.digest = self.spec.digest_over(declared);
     }
 }
 

@@ -53,16 +53,24 @@ impl Digest {
     }
 }
 
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // By table, because plans print two of these for each change.
-        let mut hex = [0; 64];
-        for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
+/// Writes bytes as hex digits. By table, because plans print two digests for each change, and specs an id for each file.
+pub(crate) fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    let mut hex = [0; 64];
+    for part in bytes.chunks(hex.len() / 2) {
+        let digits = &mut hex[..part.len() * 2];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(part) {
             pair[0] = HEX_DIGITS[usize::from(byte >> 4)];
             pair[1] = HEX_DIGITS[usize::from(byte & 15)];
         }
+        f.write_str(std::str::from_utf8(digits).expect("hex digits are ASCII"))?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("sha256:")?;
-        f.write_str(std::str::from_utf8(&hex).expect("hex digits are ASCII"))
+        write_hex(f, &self.0)
     }
 }
 

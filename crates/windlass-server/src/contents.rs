@@ -71,7 +71,9 @@ pub(crate) fn worth_keeping(desired: &Desired, live: &Live, repository: &Owner) 
     let owned =
         live.resources.iter().filter(|(_, _, live)| live.owner == *repository || live.owner == Owner::Nobody);
     let specs = declared.chain(owned.map(|(_, _, live)| &live.spec));
-    specs.flat_map(|spec| spec.contents().into_values()).collect()
+    let mut kept = BTreeSet::new();
+    specs.for_each(|spec| spec.repository_paths(&mut |path, _| kept.extend(path.content())));
+    kept
 }
 
 /// Has a repository's mirror keep content. Without it a later difference says less, and nothing else is wrong.

@@ -46,6 +46,13 @@ enum Reuse {
     Unlikely,
 }
 
+impl Reuse {
+    /// Of a statement for some of many rows: those that are full come again at once, with other rows.
+    fn of_chunk(rows: usize, of: usize) -> Reuse {
+        if rows == ROWS_AT_ONCE && of > ROWS_AT_ONCE { Reuse::Likely } else { Reuse::Unlikely }
+    }
+}
+
 macro_rules! bind_all {
     ($sql:expr, $values:expr, $reuse:expr) => {{
         let mut query = sqlx::query($sql).persistent($reuse == Reuse::Likely);
@@ -153,8 +160,8 @@ impl AnyConnection {
         let mut touched = 0;
         for chunk in rows.chunks(ROWS_AT_ONCE) {
             let sql = format!("{prefix} {} {suffix}", self.placeholders(chunk));
-            touched +=
-                self.execute_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), Reuse::Unlikely).await?;
+            let reuse = Reuse::of_chunk(chunk.len(), rows.len());
+            touched += self.execute_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), reuse).await?;
         }
         Ok(touched)
     }
@@ -170,9 +177,8 @@ impl AnyConnection {
         let mut found = Vec::new();
         for chunk in rows.chunks(ROWS_AT_ONCE) {
             let sql = format!("{prefix} {} {suffix}", self.placeholders(chunk));
-            found.extend(
-                self.rows_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), Reuse::Unlikely).await?,
-            );
+            let reuse = Reuse::of_chunk(chunk.len(), rows.len());
+            found.extend(self.rows_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), reuse).await?);
         }
         Ok(found)
     }

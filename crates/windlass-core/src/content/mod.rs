@@ -11,6 +11,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::digest::write_hex;
+
 pub use difference::{ContentDifference, FileChange, FileDifference, FileSide, MAX_FILE_BYTES, MAX_FILES};
 
 /// What sort of thing stands at a path.
@@ -77,8 +79,9 @@ impl ContentId {
 
 impl fmt::Display for ContentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.kind.word())?;
-        self.id.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(self.kind.word())?;
+        f.write_str(":")?;
+        write_hex(f, &self.id)
     }
 }
 

@@ -91,7 +91,7 @@ impl Fleet {
     /// Notes what stands at the paths that resources name: from here on it counts for their digests.
     pub fn note_contents(&mut self, contents: &BTreeMap<String, ContentId>) {
         for declared in self.desired.resources.values_mut() {
-            if !declared.spec.named_paths().is_empty() {
+            if declared.spec.names_paths() {
                 declared.note_contents(|path| contents.get(path).copied());
             }
         }

@@ -106,12 +106,12 @@ fn signature(
     (base, desired): (Option<Digest>, Option<Digest>),
     fields: impl FnOnce() -> Value,
 ) -> Digest {
-    let what = match cause.action() {
-        Action::Update => fields(),
-        Action::Create => json!(desired),
-        Action::Destroy => json!(base),
+    let text = match cause.action() {
+        Action::Update => serde_json::to_string(&(kind, cause, fields())),
+        Action::Create => serde_json::to_string(&(kind, cause, desired)),
+        Action::Destroy => serde_json::to_string(&(kind, cause, base)),
     };
-    Digest::of(json!([kind, cause, what]).to_string().as_bytes())
+    Digest::of(text.expect("plain values always serialize into memory").as_bytes())
 }
 
 /// Steps that make the same change to resources of one kind.

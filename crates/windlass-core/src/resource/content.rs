@@ -13,7 +13,11 @@ impl Spec {
     /// The resource's digest: of its spec, and of what stands at the paths that it names, as far as that is known. This is
     /// the one place that decides what a digest covers.
     pub fn digest(&self) -> Digest {
-        let declared = self.declared_digest();
+        self.digest_over(self.declared_digest())
+    }
+
+    /// The same, of a spec of which the digest of what fleet.yaml alone says is known.
+    pub(crate) fn digest_over(&self, declared: Digest) -> Digest {
         let contents = self.contents();
         if contents.is_empty() {
             return declared;
@@ -46,6 +50,13 @@ impl Spec {
         paths.sort_unstable();
         paths.dedup();
         paths
+    }
+
+    /// Whether the spec names paths of the repository.
+    pub fn names_paths(&self) -> bool {
+        let mut is_any = false;
+        self.repository_paths(&mut |_, _| is_any = true);
+        is_any
     }
 
     /// The same spec with what stands at its paths. Where nothing is known, nothing is noted.

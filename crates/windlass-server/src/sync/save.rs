@@ -241,8 +241,6 @@ async fn try_to_save(
     run.plan_id = keep_plan(&mut writing, run, repository, next, now).await?;
     store_desired(&mut writing, repository, &material).await?;
     close(&mut writing, run, &reconciled, now).await?;
-    let owner = Owner::Repository(repository.name.clone());
-    let kept = material.is_fresh().then(|| contents::worth_keeping(&material.desired, &live, &owner));
     let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = run.plan_id.as_deref();
     let offering = match tells_what_git_wants(run, repository) {
@@ -271,8 +269,10 @@ async fn try_to_save(
     crash_point("sync.before_commit");
     server.commit(writing).await?;
     crash_point("sync.committed");
-    if let Some(kept) = kept {
-        contents::keep(server, &repository.id, kept).await;
+    if material.is_fresh() {
+        let owner = Owner::Repository(repository.name.clone());
+        contents::keep(server, &repository.id, contents::worth_keeping(&material.desired, &live, &owner))
+            .await;
     }
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();

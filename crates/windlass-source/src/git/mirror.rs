@@ -93,16 +93,19 @@ impl Mirror {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
             _ => {}
         }
-        fs::create_dir_all(&self.directory).map_err(fail)?;
-        gix::ThreadSafeRepository::init_opts(
-            &self.directory,
-            gix::create::Kind::Bare,
-            gix::create::Options::default(),
-            open_options(),
-        )
-        .map_err(|source| self.unusable(source))?;
-        // The examples of hooks that come with a new repository are of no use here.
-        fs::remove_dir_all(self.directory.join("hooks")).or_else(absent_is_fine).map_err(fail)
+        self.make_empty().map_err(fail)?;
+        self.open().map(drop)
+    }
+
+    /// What makes a directory a bare repository, and none of the examples of hooks that a new one usually comes with: they
+    /// cost more than the rest of a small repository's first sync.
+    fn make_empty(&self) -> io::Result<()> {
+        for directory in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
+            fs::create_dir_all(self.directory.join(directory))?;
+        }
+        fs::write(self.directory.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")?;
+        // Last: without it the directory is no repository, and is made anew.
+        fs::write(self.directory.join("HEAD"), format!("ref: {TIP}\n"))
     }
 
     /// The files of a commit below a prefix.
