@@ -72,6 +72,15 @@ impl Offered {
     pub(crate) fn content_changes(&self) -> Vec<ContentChange> {
         self.open.iter().flat_map(|planned| planned.change.content_changes()).collect()
     }
+
+    /// What is known when nothing was looked up yet, if that is enough; otherwise what has to be.
+    pub(crate) fn needs_looking_up<'n>(
+        &self,
+        nothing: &'n LookedUp,
+    ) -> Result<&'n LookedUp, Vec<ContentChange>> {
+        let changes = self.content_changes();
+        if changes.is_empty() { Ok(nothing) } else { Err(changes) }
+    }
 }
 
 /// Opens new proposals, places standing ones anew, and lets through what the gate lets through by itself or because

@@ -3,7 +3,7 @@
 use super::{AssignmentName, Kind, ResourceKey, Spec, content};
 use crate::code::Severity;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
-use crate::shape::{Complaint, Decoder, Defaults, TextValue};
+use crate::shape::{Complaint, Decoder, TextValue};
 use crate::value::{Hostname, Name};
 use crate::yaml;
 
@@ -35,7 +35,8 @@ impl Spec {
 
     /// The spec as it is stored: JSON without defaults, with what stands at the paths it names.
     pub fn to_stored(&self) -> String {
-        content::store(self.to_json(Defaults::Omit).to_string(), &self.contents())
+        let spec = String::from_utf8(self.canonical_bytes()).expect("canonical bytes are JSON");
+        content::store(spec, &self.contents())
     }
 
     /// Reads what [`Spec::to_stored`] wrote; none if it is anything else.
@@ -84,6 +85,7 @@ fn read_member(kind: Kind, name: &str) -> Result<(), Complaint> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::Defaults;
 
     #[test]
     fn names_are_held_to_the_rules_of_their_kind() {

@@ -169,10 +169,9 @@ async fn try_to_open(
     let looked = look_ahead(&mut writing, &room, &unopened, now).await?;
     let offered = Offered { keep: Vec::new(), open: looked.open };
     let nothing = LookedUp::default();
-    let contents = match (contents, offered.content_changes()) {
-        (Some(contents), _) => contents,
-        (None, needed) if needed.is_empty() => &nothing,
-        (None, needed) => return Ok(Opening::Needs(needed)),
+    let contents = match contents.map_or_else(|| offered.needs_looking_up(&nothing), Ok) {
+        Ok(contents) => contents,
+        Err(changes) => return Ok(Opening::Needs(changes)),
     };
     let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = Some(unopened.plan_id.as_str());

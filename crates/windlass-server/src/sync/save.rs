@@ -232,10 +232,9 @@ async fn try_to_save(
     let previous_files = previous_files(&mut writing, repository, plan, &reconciled).await?;
     let offered = offered_by(plan, &reconciled, &previous_files);
     let nothing = LookedUp::default();
-    let contents = match (contents, offered.content_changes()) {
-        (Some(contents), _) => contents,
-        (None, changes) if changes.is_empty() => &nothing,
-        (None, changes) => return Ok(Saving::Needs { changes, known: material.into_known() }),
+    let contents = match contents.map_or_else(|| offered.needs_looking_up(&nothing), Ok) {
+        Ok(contents) => contents,
+        Err(changes) => return Ok(Saving::Needs { changes, known: material.into_known() }),
     };
     material.tell(plan.problems.clone());
     run.plan_id = keep_plan(&mut writing, run, repository, next, now).await?;
