@@ -144,22 +144,25 @@ fn fleet_rows() -> Vec<Tool> {
             "system_create_node",
             Effect::Adds,
             Operation::Resource(Noun::Node, Verb::Create),
-            "Makes a node by hand, past git and approval: it is audited and shows as drift unless git says the same. Takes \
-             the payload of a `create_node` proposal as it is.",
+            "Creates a node directly instead of through git. The change passes the approval gate and may wait as a \
+             proposal; it is audited and shows as drift unless git declares the same. Takes the payload of a \
+             `create_node` proposal as it is.",
         ),
         Tool::row::<resources::CreateTemplate>(
             "system_create_template",
             Effect::Adds,
             Operation::Resource(Noun::NodeTemplate, Verb::Create),
-            "Makes a template by hand, past git and approval: it is audited and shows as drift unless git says the same. \
-             Takes the payload of a `create_template` proposal as it is.",
+            "Creates a template directly instead of through git. The change passes the approval gate and may wait as \
+             a proposal; it is audited and shows as drift unless git declares the same. Takes the payload of a \
+             `create_template` proposal as it is.",
         ),
         Tool::row::<resources::UpdateInstance>(
             "system_update_instance",
             Effect::Changes,
             Operation::Resource(Noun::Instance, Verb::Patch),
-            "Changes fields of a machine by hand, past git and approval: it is audited and shows as drift. Takes the payload \
-             of an `update_node` proposal as it is.",
+            "Changes fields of a machine directly instead of through git. The change passes the approval gate and may \
+             wait as a proposal; it is audited and shows as drift. Takes the payload of an `update_node` proposal as \
+             it is.",
         ),
         Tool::row::<credentials::List>(
             "list_vault_credentials",

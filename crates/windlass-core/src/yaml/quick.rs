@@ -3,7 +3,7 @@
 //! Most files are block maps and lists with one-line values, and for those the general parser spends most of its time on
 //! questions that do not arise. This reader knows only that part. Anything else, and anything wrong, makes it give up, and
 //! the general parser reads the file from the start: so it never reports, and what it accepts must be exactly what the
-//! general parser makes of the same text, places included. `tests/quick.rs` holds it to that.
+//! general parser makes of the same text, places included. `quick_tests.rs` holds it to that.
 
 use std::borrow::Cow;
 
