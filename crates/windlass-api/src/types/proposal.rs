@@ -124,6 +124,13 @@ pub struct FieldChange {
     pub after: Value,
 }
 
+impl From<windlass_core::diff::FieldChange> for FieldChange {
+    fn from(field: windlass_core::diff::FieldChange) -> FieldChange {
+        let windlass_core::diff::FieldChange { path, before, after } = field;
+        FieldChange { path, before, after }
+    }
+}
+
 /// What the policy asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateInfo {

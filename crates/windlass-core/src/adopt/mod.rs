@@ -8,6 +8,7 @@ mod fields;
 mod fresh;
 mod intent;
 mod patch;
+mod secrets;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -46,6 +47,14 @@ pub enum AdoptError {
         /// The resource as fleet.yaml would declare it; empty if it is to be removed.
         suggestion: String,
     },
+    /// A secret would get into git.
+    #[error("`{path}` of {key} looks like a secret and must not be put into git")]
+    Secret {
+        /// Which resource.
+        key: ResourceKey,
+        /// Which value of it.
+        path: String,
+    },
     /// What is live is not what a fleet may declare.
     #[error("a fleet may not declare what is live: {problem}")]
     Refused {
@@ -72,6 +81,7 @@ pub fn adopt(
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
+    refuse_secrets(fleet, &wanted)?;
     let finely = Intent { fleet, wanted: &wanted, detail: &BTreeMap::new() };
     let edited = match finely.attempt() {
         Ok(edited) => edited,
@@ -81,6 +91,18 @@ pub fn adopt(
         Some(problem) => Err(AdoptError::Refused { problem }),
         None => Ok(edited),
     }
+}
+
+fn refuse_secrets(fleet: &Fleet, wanted: &Wanted) -> Result<(), AdoptError> {
+    for (key, live) in wanted {
+        let declared = fleet.desired.resources.get(key.kind, &key.name);
+        let declared = declared.map(|declared| declared.spec.as_ref());
+        let found = live.as_ref().and_then(|live| secrets::first_new_secret(declared, live));
+        if let Some(path) = found {
+            return Err(AdoptError::Secret { key: key.clone(), path });
+        }
+    }
+    Ok(())
 }
 
 fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> Wanted {

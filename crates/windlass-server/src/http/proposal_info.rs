@@ -1,7 +1,7 @@
 //! A proposal as answers show it.
 
 use serde_json::Value;
-use windlass_api::types::{ApprovalInfo, ContributorInfo, FieldChange, GateInfo, ProposalInfo};
+use windlass_api::types::{ApprovalInfo, ContributorInfo, GateInfo, ProposalInfo};
 use windlass_core::content::ContentDifference;
 use windlass_core::diff::{Cause, hide_secrets};
 use windlass_core::gate::Consent;
@@ -32,11 +32,7 @@ fn whole(spec: &Spec) -> Value {
 pub(super) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
     let change = &proposal.change;
     let effective = proposal.effective_change();
-    let fields = effective.fields().into_iter().map(|field| FieldChange {
-        path: field.path,
-        before: field.before,
-        after: field.after,
-    });
+    let fields = effective.fields().into_iter().map(Into::into);
     let edited = proposal.edit.as_ref();
     ProposalInfo {
         id: proposal.id.clone(),
