@@ -14,6 +14,7 @@ use crate::decide::DecisionError;
 use crate::fair_turns::Busy;
 use crate::oidc::OidcError;
 use crate::quarantine::QUARANTINED;
+use crate::sync::INTERNAL;
 
 /// An answer that is not a success.
 #[derive(Debug)]
@@ -370,7 +371,27 @@ impl From<RunError> for HttpError {
     fn from(error: RunError) -> HttpError {
         match error.code.as_str() {
             QUARANTINED => HttpError::conflict(QUARANTINED, error.message, error.help),
+            // Nobody who asks can help it, and nobody knows how much of the work was done.
+            INTERNAL => {
+                HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, error.message, error.help)
+            }
             code => HttpError::unprocessable(code, error.message, error.help),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_died_is_the_servers_fault_and_a_quarantine_is_a_conflict() {
+        let status = |code: &str| {
+            let error = RunError { code: code.to_owned(), message: String::new(), help: String::new() };
+            HttpError::from(error).status()
+        };
+        assert_eq!(status(INTERNAL), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(status(QUARANTINED), StatusCode::CONFLICT);
+        assert_eq!(status("fleet-missing"), StatusCode::UNPROCESSABLE_ENTITY);
     }
 }

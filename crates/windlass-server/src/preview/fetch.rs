@@ -59,7 +59,7 @@ async fn read(
     if let Some(expected) = expected.filter(|expected| *expected != commit) {
         return Err(moved(&plan.revision, &commit, &expected));
     }
-    let refusals = plan.signers.iter().filter_map(|signers| brought.mirror.verify(&commit, signers).err());
+    let refusals = brought.signature.iter().filter_map(|signature| signature.as_ref().err());
     let notes = refusals.map(|problem| format!("a sync would refuse this commit: {problem}")).collect();
     let contributors = brought.contributors.clone();
     let material = read_material(brought, plan, context).await?;

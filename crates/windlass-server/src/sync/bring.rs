@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use windlass_core::gate::Contributors;
 use windlass_core::manifest::Context;
-use windlass_source::{CommitInfo, FetchError, Fetched, Mirror};
+use windlass_source::{CommitInfo, FetchError, Fetched, Mirror, SignatureProblem, SignedBy};
 use windlass_store::RunError;
 
 use super::fetch::{FetchPlan, run_error};
@@ -22,6 +22,8 @@ pub(crate) struct Brought {
     pub(crate) commit: CommitInfo,
     /// Everyone who had a hand in it since the commit of the last good run, as far as the mirror knows.
     pub(crate) contributors: Contributors,
+    /// Who signed it, or why that does not count; none if the repository asks for no signature.
+    pub(crate) signature: Option<Result<SignedBy, SignatureProblem>>,
     _leave: Leave,
 }
 
@@ -65,7 +67,8 @@ pub(crate) async fn bring(
         let commit = mirror.commit(&fetched.commit).map_err(|error| local(told(&error)))?;
         let contributors =
             mirror.contributors(&fetched.commit, plan.since.as_ref()).map_err(|error| local(told(&error)))?;
-        Ok(Brought { mirror, fetched, commit, contributors, _leave: leave })
+        let signature = plan.signers.as_ref().map(|signers| mirror.verify(&fetched.commit, signers));
+        Ok(Brought { mirror, fetched, commit, contributors, signature, _leave: leave })
     });
     task.await.unwrap_or_else(|panic| Err(BringError::Failed(internal(&panic))))
 }
@@ -79,9 +82,12 @@ pub(super) fn not_fetched(error: &FetchError) -> BringError {
     }
 }
 
+/// The code of a failure that is ours: a thread died.
+pub(crate) const INTERNAL: &str = "internal";
+
 pub(crate) fn internal(panic: &tokio::task::JoinError) -> RunError {
     tracing::error!(error = %panic, "a thread died");
-    run_error("internal", "Windlass itself failed while reading this repository", "see the server's log")
+    run_error(INTERNAL, "Windlass itself failed while reading this repository", "see the server's log")
 }
 
 /// An error with its causes, once each.

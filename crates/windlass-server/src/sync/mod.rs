@@ -22,7 +22,7 @@ use std::time::Instant;
 use windlass_core::fairness::{Places, Trust};
 use windlass_store::Run;
 
-pub(crate) use bring::{BringError, Brought, bring, internal, read_material, told};
+pub(crate) use bring::{BringError, Brought, INTERNAL, bring, internal, read_material, told};
 pub(crate) use compare::{Compared, compare};
 pub(crate) use fetch::{FetchPlan, required_keys, run_error};
 pub(crate) use material::{Material, read_fleet_at};

@@ -222,13 +222,12 @@ async fn gather(
     if let Some(keys) = &brought.fetched.new_host_keys {
         save::pin_host_keys(server, run, repository, lease, keys).await?;
     }
-    if let Some(signers) = &plan.signers {
-        match brought.mirror.verify(&brought.fetched.commit, signers) {
-            Ok(signed_by) => run.contributors.add(signer_of(&signed_by)),
-            Err(problem) => {
-                let error = run_error(problem.code(), problem.to_string(), signature_help());
-                return Ok(Gathered::Failed(error, Vec::new()));
-            }
+    match &brought.signature {
+        None => {}
+        Some(Ok(signed_by)) => run.contributors.add(signer_of(signed_by)),
+        Some(Err(problem)) => {
+            let error = run_error(problem.code(), problem.to_string(), signature_help());
+            return Ok(Gathered::Failed(error, Vec::new()));
         }
     }
     save::fetched(server, run, brought.fetched.movement).await?;
