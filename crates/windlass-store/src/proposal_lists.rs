@@ -145,7 +145,7 @@ impl Reading {
     pub async fn proposals_tally(&mut self, account_id: &str) -> Result<Vec<Tally>, StoreError> {
         let sql = "SELECT repository_name, kind, CASE WHEN base_digest IS NULL THEN 'create' \
                    WHEN desired_digest IS NULL THEN 'destroy' ELSE 'update' END AS change, COUNT(*) FROM proposals \
-                   WHERE account_id = $1 AND status IN ('pending_approval', 'approved', 'applying') \
+                   WHERE account_id = $1 AND status IN ('pending_approval', 'approved') \
                    GROUP BY repository_name, kind, change";
         let mut rows = self.connection.rows(sql, values![account_id]).await?;
         rows.iter_mut()

@@ -467,7 +467,7 @@ impl Writing {
                            AND id NOT IN (SELECT good_run_id FROM repositories WHERE good_run_id IS NOT NULL) \
                            AND NOT EXISTS (SELECT 1 FROM run_proposals JOIN proposals \
                            ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = old.id \
-                           AND proposals.status IN ('pending_approval', 'approved', 'applying'))";
+                           AND proposals.status IN ('pending_approval', 'approved'))";
         let values = || values![before, failed_before];
         let sql = format!("DELETE FROM run_proposals WHERE run_id IN ({OLD})");
         self.connection.rows_built(sql, values()).await?;

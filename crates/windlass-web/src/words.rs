@@ -200,7 +200,7 @@ pub(crate) fn tone(slug: &str) -> &'static str {
         "applied" | "applied_manually" | "success" | "ok" | "granted" | "passed" | "done" | "sent" => "good",
         "pending_approval" | "diff_ready" | "partial" | "needed" | "pending" => "warn",
         "failed" | "rejected" | "refused" | "expired" => "bad",
-        "approved" | "applying" | "in_progress" | "syncing" => "busy",
+        "approved" | "in_progress" | "syncing" => "busy",
         _ => "calm",
     }
 }
