@@ -2,13 +2,11 @@
 
 use serde_json::{Value, json};
 use tracing::Instrument as _;
-use windlass_core::diff::{Action, Cause, Change};
-use windlass_core::drift::{Difference, Origin, Present, Wanted, differences};
+use windlass_core::diff::{Action, Cause, Change, FieldChange};
+use windlass_core::drift::{Acceptance, Acceptances, Difference, Origin, Present, Wanted, differences};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
-use windlass_store::{
-    Acceptance, AccountWriting, Differing, Drift, NewEvent, Reading, Repository, Severity, StoreError,
-};
+use windlass_store::{AccountWriting, Differing, Drift, NewEvent, Reading, Repository, Severity, StoreError};
 
 use crate::clock::now;
 use crate::loops::every;
@@ -19,18 +17,14 @@ use crate::world::{owner_of, repository_names};
 /// Differences of a repository, those that someone accepted apart.
 pub(crate) struct Found {
     pub(crate) differences: Vec<Difference>,
-    acceptances: ResourceMap<Acceptance>,
+    acceptances: Acceptances,
     now: Timestamp,
 }
 
 impl Found {
     /// The acceptance of a difference, if it holds.
     pub(crate) fn acceptance(&self, difference: &Difference) -> Option<&Acceptance> {
-        self.acceptances.get(difference.key.kind, &difference.key.name).filter(|acceptance| {
-            acceptance.desired == difference.desired
-                && acceptance.live == difference.live
-                && acceptance.until.is_none_or(|until| until > self.now)
-        })
+        self.acceptances.of(&difference.key, difference.desired, difference.live, self.now)
     }
 
     /// Those nobody accepted.
@@ -85,7 +79,7 @@ async fn found_among(
     let acceptances = reading.acceptances(repository_id).await?;
     Ok(Found {
         differences: differences(&wanted, &live, &owner),
-        acceptances: acceptances.into_iter().map(|acceptance| (acceptance.key.clone(), acceptance)).collect(),
+        acceptances: acceptances.into_iter().collect(),
         now: now(),
     })
 }
@@ -96,7 +90,7 @@ pub(crate) async fn fields_of(
     account_id: &str,
     repository_id: &str,
     difference: &Difference,
-) -> Result<Value, StoreError> {
+) -> Result<Vec<FieldChange>, StoreError> {
     let key = &difference.key;
     let wanted = reading.wanted_specs(repository_id, Some(std::slice::from_ref(key))).await?;
     let live = reading.resource(account_id, key).await?;
@@ -108,7 +102,7 @@ pub(crate) async fn fields_of(
         after: live.map(|live| live.spec),
         desired: difference.live,
     };
-    Ok(json!(change.fields()))
+    Ok(change.fields())
 }
 
 /// Works until the server stops.
@@ -203,7 +197,7 @@ async fn tell_drift(
         key: key.clone(),
         desired: difference.desired,
         live: difference.live,
-        fields: fields.clone(),
+        fields: json!(fields),
         changed_by: changed_by.clone(),
         changed_at,
         detected_at: now,

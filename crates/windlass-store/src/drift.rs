@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 use windlass_core::digest::Digest;
+use windlass_core::drift::Acceptance;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::time::Timestamp;
 
@@ -9,25 +10,6 @@ use crate::db::Reading;
 use crate::error::StoreError;
 use crate::sql::{Row, values};
 use crate::write::Writing;
-
-/// A difference that someone said is meant, while both sides stay as they were.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Acceptance {
-    /// Which resource.
-    pub key: ResourceKey,
-    /// What git wanted.
-    pub desired: Option<Digest>,
-    /// What was live.
-    pub live: Option<Digest>,
-    /// Until when; none for as long as both stay.
-    pub until: Option<Timestamp>,
-    /// Why.
-    pub reason: String,
-    /// Who said so.
-    pub by: String,
-    /// When.
-    pub at: Timestamp,
-}
 
 /// A change made by hand that was told and is not resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,25 +35,45 @@ fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
     Ok(ResourceKey::new(kind, row.text()?))
 }
 
+const ACCEPTANCE: &str = "acceptances.kind, acceptances.name, acceptances.desired_digest, acceptances.live_digest, \
+                          acceptances.until, acceptances.reason, acceptances.accepted_by, acceptances.at";
+
+fn read_acceptance(row: &mut Row) -> Result<Acceptance, StoreError> {
+    Ok(Acceptance {
+        key: read_key(row)?,
+        desired: row.optional_digest()?,
+        live: row.optional_digest()?,
+        until: row.optional_moment()?,
+        reason: row.text()?,
+        by: row.text()?,
+        at: row.moment()?,
+    })
+}
+
 impl Reading {
     /// Accepted differences of a repository.
     pub async fn acceptances(&mut self, repository_id: &str) -> Result<Vec<Acceptance>, StoreError> {
-        let sql = "SELECT kind, name, desired_digest, live_digest, until, reason, accepted_by, at FROM acceptances \
-                   WHERE repository_id = $1 ORDER BY kind, name";
-        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
-        rows.iter_mut()
-            .map(|row| {
-                Ok(Acceptance {
-                    key: read_key(row)?,
-                    desired: row.optional_digest()?,
-                    live: row.optional_digest()?,
-                    until: row.optional_moment()?,
-                    reason: row.text()?,
-                    by: row.text()?,
-                    at: row.moment()?,
-                })
-            })
-            .collect()
+        let sql =
+            format!("SELECT {ACCEPTANCE} FROM acceptances WHERE repository_id = $1 ORDER BY kind, name");
+        let mut rows = self.connection.rows_built(sql, values![repository_id]).await?;
+        rows.iter_mut().map(read_acceptance).collect()
+    }
+
+    /// Accepted differences among these resources of repositories, each with what its repository wants of it now.
+    pub async fn acceptances_among(
+        &mut self,
+        of: &[(&str, &ResourceKey)],
+    ) -> Result<Vec<(Acceptance, Option<Digest>)>, StoreError> {
+        let rows = of.iter().map(|(repository_id, key)| values![*repository_id, key.kind.slug(), &key.name]);
+        let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
+        let suffix = format!(
+            ") SELECT {ACCEPTANCE}, desired.digest FROM given CROSS JOIN acceptances LEFT JOIN desired \
+             ON desired.repository_id = acceptances.repository_id AND desired.kind = acceptances.kind \
+             AND desired.name = acceptances.name WHERE acceptances.repository_id = given.repository_id \
+             AND acceptances.kind = given.kind AND acceptances.name = given.name"
+        );
+        let mut rows = self.connection.rows_many(prefix, rows.collect(), &suffix).await?;
+        rows.iter_mut().map(|row| Ok((read_acceptance(row)?, row.optional_digest()?))).collect()
     }
 
     /// Drift of a repository that was told and is not resolved.

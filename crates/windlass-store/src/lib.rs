@@ -52,7 +52,7 @@ pub use credential_bindings::CredentialBinding;
 pub use db::{Address, Reading, Store};
 pub use deliveries::{Behind, Delivery, DeliveryFilter, DeliveryState, Tried};
 pub use desired::{Differing, NewWanted, Wanted};
-pub use drift::{Acceptance, Drift};
+pub use drift::Drift;
 pub use error::StoreError;
 pub use events::{Event, EventFilter, EventOrder, NewEvent, Severity};
 pub use forge_reports::{ForgeReport, NewForgeReport, ReportKind, ReportState};

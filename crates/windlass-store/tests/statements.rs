@@ -259,6 +259,7 @@ async fn look_up(store: &Store) {
     reading.resources_in("a", Kind::Peer, "fabric").await.unwrap();
     reading.referrers_count("a", &[key(), key()]).await.unwrap();
     reading.drifted_among(&[("r", &key())]).await.unwrap();
+    reading.acceptances_among(&[("r", &key())]).await.unwrap();
     reading.differing_at("a", "r", &key()).await.unwrap();
     reading.wanted_file("r", &key()).await.unwrap();
     reading.wanted_files("r", &[key(), key()]).await.unwrap();

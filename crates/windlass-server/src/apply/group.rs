@@ -5,10 +5,11 @@ use std::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use windlass_core::diff::{Action, Change};
+use windlass_core::drift::Acceptance;
 use windlass_core::proposal::Status;
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
-use windlass_store::{Acceptance, AccountWriting, Actor, NewResource, Proposal, StoreError, Turn};
+use windlass_store::{AccountWriting, Actor, NewResource, Proposal, StoreError, Turn};
 
 use super::verdict::{Scene, Verdict};
 use crate::ask_again::ask_again;

@@ -4,11 +4,12 @@
 //! Each step of it is one transaction under the account's lock, which also moves the run's place in its plan: a server
 //! that dies in between finds the place again, and of several servers one opens each change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use windlass_core::content::ContentChange;
 use windlass_core::diff::Change;
+use windlass_core::drift::Acceptances;
 use windlass_core::gate::Consent;
 use windlass_core::plan::StoredStep;
 use windlass_core::proposal::{
@@ -17,8 +18,8 @@ use windlass_core::proposal::{
 use windlass_core::resource::{ResourceKey, ResourceMap, Spec};
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Acceptance, Account, AccountWriting, Proposal, ProposalFilter, Reading, Repository, Resource, Run,
-    StoreError, UnopenedPlan, Wanted,
+    Account, AccountWriting, Proposal, ProposalFilter, Reading, Repository, Resource, Run, StoreError,
+    UnopenedPlan, Wanted,
 };
 
 use super::settle::settle_run;
@@ -287,7 +288,8 @@ struct Obstacles {
     repository_id: String,
     open: ResourceMap<()>,
     rejected: ResourceMap<Declined>,
-    accepted: BTreeMap<ResourceKey, Acceptance>,
+    accepted: Acceptances,
+    now: Timestamp,
 }
 
 impl Obstacles {
@@ -298,28 +300,27 @@ impl Obstacles {
     ) -> Result<Obstacles, StoreError> {
         let open = reading.proposals_offered(&repository.id).await?;
         let rejected = reading.proposals_declined(&repository.id).await?;
-        let mut accepted = reading.acceptances(&repository.id).await?;
-        accepted.retain(|acceptance| acceptance.until.is_none_or(|until| until > now));
+        let accepted = reading.acceptances(&repository.id).await?;
         Ok(Obstacles {
             repository_id: repository.id.clone(),
             open: open.into_iter().map(|offered| (offered.key, ())).collect(),
             rejected: rejected.into_iter().map(|declined| (declined.key.clone(), declined)).collect(),
-            accepted: accepted.into_iter().map(|acceptance| (acceptance.key.clone(), acceptance)).collect(),
+            accepted: accepted.into_iter().collect(),
+            now,
         })
     }
 
     fn of(&self, key: &ResourceKey, step: &StoredStep, live: Option<&Resource>) -> Option<Obstacle> {
-        let is_same = |base, desired| base == step.base && desired == step.desired;
         let owner = live.and_then(|live| live.owner_id.as_deref());
         if self.open.contains(key.kind, &key.name) {
             return Some(Obstacle::Open);
         }
         let rejected = self.rejected.get(key.kind, &key.name);
-        if rejected.is_some_and(|rejected| is_same(rejected.base, rejected.desired)) {
+        let is_same = |declined: &Declined| declined.base == step.base && declined.desired == step.desired;
+        if rejected.is_some_and(is_same) {
             return Some(Obstacle::Rejected);
         }
-        let accepted = self.accepted.get(key);
-        if accepted.is_some_and(|accepted| is_same(accepted.live, accepted.desired)) {
+        if self.accepted.of(key, step.desired, step.base, self.now).is_some() {
             return Some(Obstacle::Accepted);
         }
         owner.is_some_and(|owner| owner != self.repository_id).then_some(Obstacle::Foreign)

@@ -7,19 +7,18 @@ use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_api::types::{
     AcceptBody, Acceptance as AcceptanceInfo, AdoptBody, Adopted, DriftItem, DriftReport, DriftTarget,
-    FieldChange, Reverted,
+    Reverted,
 };
 use windlass_core::adopt::{AdoptError, Edited, adopt as adopt_live, patch};
 use windlass_core::diff::short_document;
-use windlass_core::drift::{Difference, Origin};
+use windlass_core::drift::{Acceptance, Difference, Origin};
 use windlass_core::manifest::Context;
 use windlass_core::proposal::Status;
 use windlass_core::quarantine::WorkEnd;
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
-use windlass_core::secret::HIDDEN;
 use windlass_core::time::Timestamp;
 use windlass_source::{Author, Branch, CommitId, Mirror, NewFile, Push};
-use windlass_store::{Acceptance, ProposalFilter, Reading, Repository, Severity, Trigger};
+use windlass_store::{ProposalFilter, Reading, Repository, Severity, Trigger};
 
 use super::error::HttpError;
 use super::repositories::find;
@@ -96,7 +95,6 @@ pub(crate) async fn load_item(
     difference: &Difference,
 ) -> Result<DriftItem, HttpError> {
     let fields = fields_of(reading, &who.account_id, &repository.id, difference).await?;
-    let fields: Vec<FieldChange> = serde_json::from_value(fields).unwrap_or_default();
     let changed = match difference.origin {
         Origin::ByHand => last_change(reading, &who.account_id, &difference.key).await?,
         Origin::Pending => None,
@@ -106,7 +104,7 @@ pub(crate) async fn load_item(
         kind: difference.key.kind.slug().to_owned(),
         name: difference.key.name.clone(),
         change: difference.action.to_string(),
-        fields,
+        fields: fields.into_iter().map(Into::into).collect(),
         changed_by,
         changed_at: changed_at.map(|at| at.to_string()),
         proposal_id: None,
@@ -365,25 +363,11 @@ async fn wanted_of(
     }
     let mut wanted = Vec::with_capacity(keys.len());
     for key in keys {
-        let difference = pick(&found, &key)?;
+        pick(&found, &key)?;
         let live = reading.resource(&who.account_id, &key).await?.map(|live| live.spec);
-        if live.is_some() {
-            let fields = fields_of(reading, &who.account_id, &repository.id, difference).await?;
-            refuse_secrets(&key, &fields)?;
-        }
         wanted.push((key, live));
     }
     Ok(wanted)
-}
-
-/// A secret that was set by hand must not get into git by being adopted.
-fn refuse_secrets(key: &ResourceKey, fields: &serde_json::Value) -> Result<(), HttpError> {
-    let fields: Vec<FieldChange> = serde_json::from_value(fields.clone()).unwrap_or_default();
-    let is_hidden = |field: &&FieldChange| field.after.to_string().contains(HIDDEN);
-    let Some(field) = fields.iter().find(is_hidden) else { return Ok(()) };
-    let message = format!("`{}` of {key} looks like a secret and must not be put into git", field.path);
-    let help = "keep it in Vault and write a reference such as `vault:path#field`, or revert the change";
-    Err(HttpError::unprocessable("secret-inline", message, help))
 }
 
 /// Everything that is needed on the thread that may block.
@@ -436,6 +420,11 @@ fn in_repository(edited: Vec<Edited>, prefix: &str) -> Vec<Edited> {
 
 fn adopt_error(error: AdoptError) -> HttpError {
     let help = match &error {
+        AdoptError::Secret { .. } => {
+            let help =
+                "keep it in Vault and write a reference such as `vault:path#field`, or revert the change";
+            return HttpError::unprocessable("secret-inline", error.to_string(), help);
+        }
         AdoptError::NeedsHand { suggestion, .. } => format!("edit it by hand:\n{suggestion}"),
         _ => "look at the repository's last run".to_owned(),
     };

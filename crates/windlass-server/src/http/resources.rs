@@ -9,9 +9,12 @@ use windlass_api::noun::Noun;
 use windlass_api::types::{OwnerInfo, ResourceInfo, ResourceList};
 use windlass_core::allocate::{Allocation, allocate};
 use windlass_core::diff::hide_secrets;
+use windlass_core::digest::Digest;
+use windlass_core::drift::Acceptance;
 use windlass_core::live::{Live, LiveResource};
-use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
 use windlass_core::shape::Defaults;
+use windlass_core::time::Timestamp;
 use windlass_store::{Reading, Resource, ResourceFilter, StoreError};
 
 use super::audit::PageQueryText;
@@ -19,6 +22,7 @@ use super::error::HttpError;
 use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, ok, tagged};
 use crate::auth::Identity;
+use crate::clock::now;
 use crate::server::Server;
 use crate::world::{Names, owner_of, repository_names};
 
@@ -66,26 +70,28 @@ impl Addresses {
 struct Around {
     names: Names,
     allocation: Option<Allocation>,
-    acceptances: Vec<(String, windlass_store::Acceptance)>,
+    /// Accepted differences of them, each with what git wants now.
+    acceptances: ResourceMap<(Acceptance, Option<Digest>)>,
+    now: Timestamp,
 }
 
 impl Around {
-    async fn of(
-        reading: &mut Reading,
-        who: &Identity,
-        keys: impl Iterator<Item = &ResourceKey>,
-    ) -> Result<Around, StoreError> {
+    async fn of(reading: &mut Reading, who: &Identity, resources: &[Resource]) -> Result<Around, StoreError> {
         let names = repository_names(reading, &who.account_id).await?;
-        let mut acceptances = Vec::new();
-        for id in names.keys() {
-            acceptances
-                .extend(reading.acceptances(id).await?.into_iter().map(|accepted| (id.clone(), accepted)));
-        }
-        let allocation = match Addresses::around(keys) {
+        let owned: Vec<(&str, &ResourceKey)> = resources
+            .iter()
+            .filter_map(|resource| Some((resource.owner_id.as_deref()?, &resource.key)))
+            .collect();
+        let acceptances = reading.acceptances_among(&owned).await?;
+        let acceptances = acceptances
+            .into_iter()
+            .map(|(acceptance, desired)| (acceptance.key.clone(), (acceptance, desired)));
+        let acceptances = acceptances.collect();
+        let allocation = match Addresses::around(resources.iter().map(|resource| &resource.key)) {
             None => None,
             Some(addresses) => Some(load_allocation(reading, who, &addresses).await?),
         };
-        Ok(Around { names, allocation, acceptances })
+        Ok(Around { names, allocation, acceptances, now: now() })
     }
 }
 
@@ -113,11 +119,8 @@ pub(crate) async fn load_allocation(
 }
 
 fn info(resource: &Resource, around: &Around) -> ResourceInfo {
-    let accepted = around.acceptances.iter().find(|(repository, accepted)| {
-        accepted.key == resource.key
-            && accepted.live == Some(resource.digest)
-            && resource.owner_id.as_deref() == Some(repository)
-    });
+    let accepted = around.acceptances.get(resource.key.kind, &resource.key.name);
+    let accepted = accepted.filter(|(it, desired)| it.holds(*desired, Some(resource.digest), around.now));
     ResourceInfo {
         id: resource.id.clone(),
         kind: resource.key.kind.slug().to_owned(),
@@ -129,7 +132,7 @@ fn info(resource: &Resource, around: &Around) -> ResourceInfo {
             repository_id: id.clone(),
             repository_name: around.names.get(id).cloned().unwrap_or_default(),
         }),
-        differs_because: accepted.map(|(_, accepted)| format!("{} ({})", accepted.reason, accepted.by)),
+        differs_because: accepted.map(|(accepted, _)| format!("{} ({})", accepted.reason, accepted.by)),
         generation: resource.generation,
         created_at: resource.created_at.to_string(),
         updated_at: resource.updated_at.to_string(),
@@ -192,7 +195,7 @@ pub(crate) async fn load_page(
     })?;
     let mut found = reading.resources_page(&who.account_id, filter, after.as_ref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |resource| format!("{}/{}", resource.key.kind, resource.key.name));
-    let around = Around::of(reading, who, found.iter().map(|resource| &resource.key)).await?;
+    let around = Around::of(reading, who, &found).await?;
     Ok(ResourceList { resources: found.iter().map(|resource| info(resource, &around)).collect(), meta })
 }
 
@@ -217,7 +220,7 @@ pub(crate) async fn load(
     id: &str,
 ) -> Result<(ResourceInfo, Resource), HttpError> {
     let resource = find(reading, who, kind, id).await?;
-    let around = Around::of(reading, who, std::iter::once(&resource.key)).await?;
+    let around = Around::of(reading, who, std::slice::from_ref(&resource)).await?;
     Ok((info(&resource, &around), resource))
 }
 
@@ -265,7 +268,7 @@ pub(super) async fn shown(
     key: &ResourceKey,
 ) -> Result<(Value, i64), HttpError> {
     let resource = reading.resource(&who.account_id, key).await?.ok_or_else(HttpError::not_found)?;
-    let around = Around::of(reading, who, std::iter::once(key)).await?;
+    let around = Around::of(reading, who, std::slice::from_ref(&resource)).await?;
     Ok((named(noun, &info(&resource, &around)), resource.generation))
 }
 

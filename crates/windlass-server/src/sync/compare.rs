@@ -29,7 +29,7 @@ pub(crate) async fn compare(
     let live = world::load_live(reading, account_id, &material.desired, &names).await?;
     live.fill_unknown_contents(&mut material.desired, &material.unknown_contents);
     let owner = Owner::Repository(repository.name.clone());
-    let acceptances = reading.acceptances(&repository.id).await?;
+    let acceptances = reading.acceptances(&repository.id).await?.into_iter().collect();
     let decided = decide::decide(&material.desired, &live, &owner, &acceptances, confirmation, now);
     Ok(Compared { material, decided, live })
 }

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use windlass_core::code::{Code, Severity};
 use windlass_core::desired::Desired;
 use windlass_core::diff::{Change, compare};
+use windlass_core::drift::Acceptances;
 use windlass_core::live::{Live, Owner};
 use windlass_core::plan::{self, Confirmation, Plan};
 use windlass_core::time::Timestamp;
-use windlass_store::Acceptance;
 
 /// A plan, and what of the differences is not in it because someone said it is meant.
 pub(crate) struct Decided {
@@ -26,13 +26,13 @@ pub(super) fn decide(
     desired: &Desired,
     live: &Live,
     repository: &Owner,
-    acceptances: &[Acceptance],
+    acceptances: &Acceptances,
     confirmation: Confirmation,
     now: Timestamp,
 ) -> Decided {
     let mut comparison = compare(desired, live, repository);
     let mut accepted = Vec::new();
-    comparison.changes.retain(|change| match acceptance_of(change, acceptances, now) {
+    comparison.changes.retain(|change| match acceptances.of(&change.key, change.desired, change.base, now) {
         Some(acceptance) => {
             let reason = format!("accepted by {}: {}", acceptance.by, acceptance.reason);
             accepted.push((change.clone(), reason));
@@ -41,20 +41,6 @@ pub(super) fn decide(
         None => true,
     });
     Decided { plan: plan::build(desired, comparison, confirmation), accepted }
-}
-
-/// The acceptance of exactly this difference, if it still holds.
-fn acceptance_of<'a>(
-    change: &Change,
-    acceptances: &'a [Acceptance],
-    now: Timestamp,
-) -> Option<&'a Acceptance> {
-    acceptances.iter().find(|acceptance| {
-        acceptance.key == change.key
-            && acceptance.desired == change.desired
-            && acceptance.live == change.base
-            && acceptance.until.is_none_or(|until| until > now)
-    })
 }
 
 /// Differences that are not offered, as a run shows them.

@@ -1,7 +1,8 @@
 //! Differences that were told, and those that are meant.
 
 use serde_json::json;
-use windlass_store::{Acceptance, Drift};
+use windlass_core::drift::Acceptance;
+use windlass_store::{Drift, NewWanted};
 
 use crate::world::{at, node, node_key, on_both};
 
@@ -27,6 +28,16 @@ fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
         }
         let all = [accepted("a", Some(9)), accepted("b", None), accepted("c", Some(6))];
         assert_eq!(writing.acceptances(&fleet.id).await.unwrap(), all);
+        let (a, b, d) = (node_key("a"), node_key("b"), node_key("d"));
+        let eu = node("eu");
+        let wanted =
+            NewWanted { name: "b", kind: b.kind, spec: &eu, digest: eu.digest(), file: "fleet.yaml" };
+        writing.wanted_replace(&fleet.id, &[wanted]).await.unwrap();
+        let among =
+            [(fleet.id.as_str(), &a), (fleet.id.as_str(), &b), (fleet.id.as_str(), &d), ("other", &a)];
+        let mut found = writing.acceptances_among(&among).await.unwrap();
+        found.sort_by(|one, other| one.0.key.cmp(&other.0.key));
+        assert_eq!(found, [(accepted("a", Some(9)), None), (accepted("b", None), Some(eu.digest()))]);
         assert_eq!(writing.acceptances_forget(at(6)).await.unwrap(), 1);
         assert!(writing.acceptance_remove(&fleet.id, &node_key("a")).await.unwrap());
         assert!(!writing.acceptance_remove(&fleet.id, &node_key("a")).await.unwrap());

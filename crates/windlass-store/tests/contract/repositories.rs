@@ -1,6 +1,7 @@
 //! Registered repositories.
 
-use windlass_store::{Acceptance, Drift, ForgeSettings, NewWanted, Repository, Run, StoreError};
+use windlass_core::drift::Acceptance;
+use windlass_store::{Drift, ForgeSettings, NewWanted, Repository, Run, StoreError};
 
 use crate::world::{at, node, node_key, on_both, repository};
 

@@ -3,6 +3,10 @@
 //! Works on digests alone: nothing is read or parsed for what stayed the same, so that a large fleet can be looked at
 //! every minute.
 
+mod acceptance;
+
+pub use acceptance::{Acceptance, Acceptances};
+
 use crate::diff::Action;
 use crate::digest::Digest;
 use crate::live::Owner;

@@ -1,0 +1,87 @@
+//! Differences that someone accepted, and whether that still holds.
+
+use crate::digest::Digest;
+use crate::resource::{ResourceKey, ResourceMap};
+use crate::time::Timestamp;
+
+/// A difference that someone accepted, while both sides stay as they were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acceptance {
+    /// Which resource.
+    pub key: ResourceKey,
+    /// What git wanted.
+    pub desired: Option<Digest>,
+    /// What was live.
+    pub live: Option<Digest>,
+    /// Until when; none for as long as both stay.
+    pub until: Option<Timestamp>,
+    /// Why.
+    pub reason: String,
+    /// Who accepted it.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Acceptance {
+    /// Whether it is about exactly this difference and its time is not over. This is the one place that decides it; whose
+    /// resource it is, whoever asks has to know.
+    pub fn holds(&self, desired: Option<Digest>, live: Option<Digest>, now: Timestamp) -> bool {
+        self.desired == desired && self.live == live && self.until.is_none_or(|until| until > now)
+    }
+}
+
+/// The acceptances of one repository.
+#[derive(Clone, Debug, Default)]
+pub struct Acceptances(ResourceMap<Acceptance>);
+
+impl Acceptances {
+    /// The acceptance of this difference, if it holds.
+    pub fn of(
+        &self,
+        key: &ResourceKey,
+        desired: Option<Digest>,
+        live: Option<Digest>,
+        now: Timestamp,
+    ) -> Option<&Acceptance> {
+        self.0.get(key.kind, &key.name).filter(|acceptance| acceptance.holds(desired, live, now))
+    }
+}
+
+impl FromIterator<Acceptance> for Acceptances {
+    fn from_iter<I: IntoIterator<Item = Acceptance>>(acceptances: I) -> Acceptances {
+        Acceptances(acceptances.into_iter().map(|acceptance| (acceptance.key.clone(), acceptance)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Kind;
+
+    #[test]
+    fn an_acceptance_holds_for_one_difference_until_its_time_is_over() {
+        let (git, other) = (Some(Digest::of(b"git")), Some(Digest::of(b"other")));
+        let key = ResourceKey::new(Kind::Node, "edge-01");
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+        let acceptance = |until| Acceptance {
+            key: key.clone(),
+            desired: git,
+            live: other,
+            until,
+            reason: "a trial".to_owned(),
+            by: "ann@acme.test".to_owned(),
+            at: at(0),
+        };
+        let timed: Acceptances = [acceptance(Some(at(10)))].into_iter().collect();
+        assert!(timed.of(&key, git, other, at(9)).is_some());
+        for (desired, live, now) in
+            [(git, other, 10), (other, other, 9), (git, git, 9), (None, other, 9), (git, None, 9)]
+        {
+            assert!(timed.of(&key, desired, live, at(now)).is_none(), "{desired:?} {live:?} {now}");
+        }
+        assert!(timed.of(&ResourceKey::new(Kind::Node, "edge-02"), git, other, at(9)).is_none());
+        let endless: Acceptances = [acceptance(None)].into_iter().collect();
+        assert!(endless.of(&key, git, other, at(1_000_000)).is_some());
+    }
+}
