@@ -65,7 +65,6 @@ mod tests {
             (None, r#"{"db_password":"hunter2"}"#, "config.db_password"),
             (Some(r#"{"db_password":"old"}"#), r#"{"db_password":"hunter2"}"#, "config.db_password"),
             (None, r#"{"list":[{"a":1},{"api_token":"t"}]}"#, "config.list[1].api_token"),
-            (None, r#"{"text":"-----BEGIN PRIVATE KEY-----\nabc"}"#, "config.text"),
             (None, r#"{"url":"https://u:p@x/y"}"#, "config.url"),
         ] {
             assert_eq!(found(declared, accepted).as_deref(), Some(path), "{accepted}");
