@@ -32,7 +32,10 @@ impl SetScope {
 
     /// The digest of the set with these members, each by what an approval of it binds to. The order in which they
     /// are given does not matter.
-    pub fn digest(self, members: &BTreeSet<Digest>) -> Digest {
+    pub fn digest(self, members: impl IntoIterator<Item = Digest>) -> Digest {
+        let mut members: Vec<Digest> = members.into_iter().collect();
+        members.sort_unstable();
+        members.dedup();
         let (word, signature) = match self {
             SetScope::Plan => ("plan", None),
             SetScope::Group(signature) => ("group", Some(signature)),
@@ -118,8 +121,11 @@ mod tests {
     fn a_plan_and_a_group_of_the_same_changes_have_different_digests() {
         let same = members(&["a", "b"]);
         let group = SetScope::Group(Digest::of(b"signature"));
-        assert_ne!(SetScope::Plan.digest(&same), group.digest(&same));
-        assert_ne!(group.digest(&same), SetScope::Group(Digest::of(b"other")).digest(&same));
-        assert_ne!(SetScope::Plan.digest(&same), SetScope::Plan.digest(&members(&["a"])));
+        assert_ne!(SetScope::Plan.digest(same.iter().copied()), group.digest(same.iter().copied()));
+        assert_ne!(
+            group.digest(same.iter().copied()),
+            SetScope::Group(Digest::of(b"other")).digest(same.iter().copied())
+        );
+        assert_ne!(SetScope::Plan.digest(same.iter().copied()), SetScope::Plan.digest(members(&["a"])));
     }
 }

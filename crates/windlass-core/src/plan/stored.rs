@@ -29,12 +29,16 @@ pub struct StoredStep {
     /// Why it changes.
     pub cause: Cause,
     /// The accepted state it was planned against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Digest>,
     /// What git wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired: Option<Digest>,
     /// Its group, by number; none for a change that is like no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<usize>,
     /// Changes of the same plan that come first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
 }
 
@@ -103,10 +107,9 @@ impl StoredPlan {
 }
 
 fn whole(steps: &[StoredStep], bindings: &[Digest]) -> ChangeSet {
-    let members: BTreeSet<Digest> = bindings.iter().copied().collect();
     ChangeSet {
         scope: SetScope::Plan,
-        digest: SetScope::Plan.digest(&members),
+        digest: SetScope::Plan.digest(bindings.iter().copied()),
         kind: None,
         cause: None,
         count: steps.len(),
@@ -116,12 +119,12 @@ fn whole(steps: &[StoredStep], bindings: &[Digest]) -> ChangeSet {
 }
 
 fn set_of(group: &Group<'_>, bindings: &[Digest]) -> ChangeSet {
-    let members: BTreeSet<Digest> = group.steps.iter().map(|(position, _)| bindings[position - 1]).collect();
+    let members = group.steps.iter().map(|(position, _)| bindings[position - 1]);
     let scope = SetScope::Group(group.signature);
     let count = group.steps.len();
     ChangeSet {
         scope,
-        digest: scope.digest(&members),
+        digest: scope.digest(members),
         kind: Some(group.kind),
         cause: Some(group.cause),
         count,
