@@ -62,7 +62,7 @@
     if (told) {
       const count = chosen().length;
       told.parentElement.classList.toggle("idle", count === 0);
-      told.textContent = count === 0 ? "Select proposals to decide about them" : `${count} selected`;
+      told.textContent = count === 0 ? "Select changes to review" : `${count} selected`;
     }
   };
   document.addEventListener("change", (event) => {
@@ -75,9 +75,14 @@
 
   // Questions before much is changed at once.
   const confirmDialog = one("#confirm");
-  const ask = (text, yes) => {
-    one("[data-confirm-text]", confirmDialog).textContent = text;
-    one("[data-confirm-yes]", confirmDialog).onclick = () => { confirmDialog.close(); yes(); };
+  // The question is the title, what else there is to know the text; the button says what it does.
+  const ask = (text, action, yes) => {
+    const end = text.indexOf("?") + 1;
+    one("[data-confirm-title]", confirmDialog).textContent = end ? text.slice(0, end) : action + "?";
+    one("[data-confirm-text]", confirmDialog).textContent = text.slice(end).trim();
+    const button = one("[data-confirm-yes]", confirmDialog);
+    button.textContent = action;
+    button.onclick = () => { confirmDialog.close(); yes(); };
     one("[data-confirm-no]", confirmDialog).onclick = () => confirmDialog.close();
     confirmDialog.showModal();
   };
@@ -90,12 +95,13 @@
     const destroys = boxes.filter((box) => one(".change-destroy", box.closest("tr"))).length;
     if (!reject && destroys === 0 && boxes.length < 10) return;
     event.preventDefault();
-    const what = boxes.length === 1 ? "1 proposal" : `${boxes.length} proposals`;
-    const which = destroys === boxes.length ? (destroys === 1 ? "It destroys" : "All of them destroy")
-      : destroys === 1 ? "One of them destroys" : `${destroys} of them destroy`;
+    const what = boxes.length === 1 ? "1 change" : `${boxes.length} changes`;
+    const which = destroys === boxes.length ? (destroys === 1 ? "It deletes" : "All of them delete")
+      : destroys === 1 ? "One of them deletes" : `${destroys} of them delete`;
     const note = !reject && destroys > 0 ? ` ${which} something.` : "";
     const submitter = event.submitter;
-    ask(`${reject ? "Reject" : "Approve"} ${what}?${note}`, () => {
+    const verb = reject ? "Reject" : "Approve";
+    ask(`${verb} ${what}?${note}`, `${verb} ${boxes.length}`, () => {
       form.dataset.sure = "yes";
       form.requestSubmit(submitter);
     });
@@ -106,7 +112,7 @@
     if (event.defaultPrevented || !button) return;
     if (button.dataset.ask && !button.dataset.sure) {
       event.preventDefault();
-      ask(button.dataset.ask, () => { button.dataset.sure = "yes"; button.form.requestSubmit(button); });
+      ask(button.dataset.ask, button.textContent.trim(), () => { button.dataset.sure = "yes"; button.form.requestSubmit(button); });
     } else if (button.dataset.busy) {
       button.textContent = button.dataset.busy;
       button.setAttribute("aria-busy", "true");

@@ -56,12 +56,12 @@ pub(crate) fn short_digest(digest: &str) -> String {
     digest.trim_start_matches("sha256:").chars().take(12).collect()
 }
 
-/// What a set of changes is: `8001 changes, 3 destroys included`, or `40 × update node`.
+/// What a set of changes is: `8001 changes, 3 deletions included`, or `40 × update node`.
 pub(crate) fn change_set(set: &windlass_api::types::ChangeSetInfo) -> String {
     let destroys = match set.destroys {
         0 => String::new(),
         1 => ", 1 destroy included".to_owned(),
-        many => format!(", {many} destroys included"),
+        many => format!(", {many} deletions included"),
     };
     match (&set.change, &set.kind) {
         (Some(change), Some(kind)) => format!("{} × {change} {}", set.count, self::kind(kind)),
@@ -162,7 +162,12 @@ pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<
 
 /// What a state is called.
 pub(crate) fn state(slug: impl AsRef<str>) -> String {
-    sentence(&slug.as_ref().replace('_', " "))
+    match slug.as_ref() {
+        "pending_approval" | "diff_ready" => "Awaiting approval".to_owned(),
+        "partial" => "Partially proposed".to_owned(),
+        "in_progress" => "Syncing".to_owned(),
+        other => sentence(&other.replace('_', " ")),
+    }
 }
 
 /// A message as the beginning of a sentence. A name that it begins with stays as it is.
@@ -178,9 +183,9 @@ pub fn sentence(message: &str) -> String {
 /// How a branch moved.
 pub(crate) fn movement(slug: &str) -> String {
     match slug {
-        "first" => "read for the first time".to_owned(),
-        "unchanged" => "the same commit as before".to_owned(),
-        "rewritten" => "history was rewritten".to_owned(),
+        "first" => "first sync".to_owned(),
+        "unchanged" => "unchanged".to_owned(),
+        "rewritten" => "history rewritten".to_owned(),
         other => other.replace('_', "-"),
     }
 }

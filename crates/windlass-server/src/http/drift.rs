@@ -123,7 +123,7 @@ fn read_key(kind: &str, name: &str) -> Result<ResourceKey, HttpError> {
 fn pick<'f>(found: &'f Found, key: &ResourceKey) -> Result<&'f Difference, HttpError> {
     let difference = found.differences.iter().find(|difference| difference.key == *key);
     difference.ok_or_else(|| {
-        HttpError::conflict("no-difference", format!("{key} is as git says"), "look at the drift report")
+        HttpError::conflict("no-difference", format!("{key} is in sync"), "look at the drift report")
     })
 }
 

@@ -157,10 +157,7 @@ pub(super) async fn decide(State(server): State<Server>, who: Identity, visit: V
         "approve" => BatchDecision::Approve,
         "reject" => BatchDecision::Reject,
         _ => {
-            return Err(HttpError::bad_request(
-                "say whether to approve or to reject",
-                "press one of the buttons",
-            ));
+            return Err(HttpError::bad_request("choose Approve or Reject", "press one of the buttons"));
         }
     };
     // Each box names its proposal and exactly the content that was looked at.
@@ -170,7 +167,7 @@ pub(super) async fn decide(State(server): State<Server>, who: Identity, visit: V
         .map(|(id, digest)| (id.to_owned(), digest.to_owned()))
         .collect();
     if picked.is_empty() {
-        let notice = Notice::new(Tone::Warn, "Select at least one proposal first");
+        let notice = Notice::new(Tone::Warn, "Select at least one change");
         return answer::go_saying(&server, &visit, back, &notice);
     }
     let body = BatchBody {
@@ -198,8 +195,10 @@ async fn notice_of(
         (0, _) => Tone::Bad,
         _ => Tone::Warn,
     };
-    let refused = if result.refused > 0 { format!(", {} not", result.refused) } else { String::new() };
-    let mut notice = Notice::new(tone, format!("{} {word}{refused}", result.done));
+    let done = (result.done > 0 || result.refused == 0).then(|| format!("{} {word}", result.done));
+    let refused = (result.refused > 0).then(|| format!("{} not {word}", result.refused));
+    let message: Vec<String> = done.into_iter().chain(refused).collect();
+    let mut notice = Notice::new(tone, message.join(", "));
     let mut reading = server.store().read().await?;
     for item in result.results.iter().filter(|item| item.error.is_some()).take(8) {
         let proposal = reading.proposal(&who.account_id, &item.id).await?;

@@ -51,15 +51,16 @@ fn notice_of(verdict: &AuditVerdict) -> Notice {
     match (verdict.broken_at, &verdict.reason) {
         (Some(seq), reason) => Notice {
             tone: Tone::Bad,
-            message: format!("The log is not what was written from entry {seq} on"),
+            message: format!("The audit log was modified from entry {seq} on"),
             lines: vec![
                 format!("Entry {seq}: {}", reason.as_deref().unwrap_or("it is wrong")),
-                "Compare it with a backup; whoever could write to the database could do this".to_owned(),
+                "Compare it with a backup. Anyone with write access to the database could have done this"
+                    .to_owned(),
             ],
         },
         (None, _) => Notice {
             tone: Tone::Good,
-            message: format!("The log is intact: all {} entries are as they were written", verdict.entries),
+            message: format!("The audit log is intact: {} entries verified", verdict.entries),
             lines: intact_lines(verdict),
         },
     }
@@ -72,8 +73,7 @@ fn intact_lines(verdict: &AuditVerdict) -> Vec<String> {
         None => "It has no signed checkpoint yet".to_owned(),
     };
     let head = verdict.head.iter();
-    let head =
-        head.map(|head| format!("The last hash is {head}. Keep it elsewhere to notice a log cut short."));
+    let head = head.map(|head| format!("Latest hash: {head}. Store it elsewhere to detect truncation."));
     std::iter::once(signed).chain(head).collect()
 }
 

@@ -210,12 +210,7 @@ pub(super) async fn accept(
     });
     let body = AcceptBody { kind, name, until, reason: form.text("reason").to_owned() };
     let done = accept_one(&server, &who, &id, &body).await;
-    told(
-        &server,
-        &visit,
-        &form,
-        done.map(|_| format!("Accepted: {} {} is meant to differ", body.kind, body.name)),
-    )
+    told(&server, &visit, &form, done.map(|_| format!("Accepted the drift of {} {}", body.kind, body.name)))
 }
 
 pub(super) async fn unaccept(
@@ -226,7 +221,7 @@ pub(super) async fn unaccept(
     form: Form,
 ) -> Answer {
     let done = unaccept_one(&server, &who, &id, &target(&form)).await;
-    told(&server, &visit, &form, done.map(|_| "The acceptance was taken back".to_owned()))
+    told(&server, &visit, &form, done.map(|_| "Drift no longer accepted".to_owned()))
 }
 
 pub(super) async fn adopt(
@@ -272,5 +267,5 @@ pub(super) async fn adopt(
 fn suggested(target: &DriftTarget) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let name: String = format!("{} {}", target.kind, target.name).trim().chars().map(plain).collect();
-    format!("windlass/adopt-{}", if name.is_empty() { "live" } else { name.trim_matches('-') })
+    format!("windlass/adopt-{}", if name.is_empty() { "all" } else { name.trim_matches('-') })
 }

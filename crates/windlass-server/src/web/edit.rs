@@ -67,10 +67,8 @@ pub(super) async fn save(
     };
     let wrong = match saved {
         Ok(()) => {
-            let notice = Notice::new(
-                Tone::Good,
-                if fields.is_ticked("undo") { "The edit was taken back" } else { "Edited" },
-            );
+            let notice =
+                Notice::new(Tone::Good, if fields.is_ticked("undo") { "Edit discarded" } else { "Edited" });
             return answer::go_saying(&server, &visit, &format!("/app/proposals/{id}"), &notice);
         }
         Err(DecisionError::Unsound(diagnostics)) => {

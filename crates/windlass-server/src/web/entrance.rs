@@ -38,12 +38,7 @@ pub(super) async fn lost() -> HttpError {
 }
 
 pub(super) async fn wrong_method() -> HttpError {
-    HttpError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method-not-allowed",
-        "this page takes no such request",
-        "",
-    )
+    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "method not allowed", "")
 }
 
 /// An asset: its address changes with its bytes, so it can be kept for ever.
@@ -203,7 +198,7 @@ pub(super) async fn password(
     };
     let changed = match new == form.text("again") {
         true => change_password(&server, &who, body).await,
-        false => Err(HttpError::unprocessable("differs", "the two new passwords differ", "type it again")),
+        false => Err(HttpError::unprocessable("differs", "the new passwords do not match", "type it again")),
     };
     if let Err(error) = changed {
         return password_again(&server, &who, &visit, error).await;

@@ -182,10 +182,5 @@ async fn let_through(
 fn foreign_form() -> HttpError {
     let help = "nothing was changed. Go back, reload the page and send the form again; if cookies are off, allow them \
                 for this site";
-    HttpError::new(
-        StatusCode::FORBIDDEN,
-        "foreign-form",
-        "this form was not sent from a page of this session",
-        help,
-    )
+    HttpError::new(StatusCode::FORBIDDEN, "foreign-form", "invalid or expired form", help)
 }

@@ -28,7 +28,7 @@ pub(super) async fn accept(
     Path(id): Path<String>,
 ) -> Answer {
     let joined = invitations::join(&server, &who, &id).await?;
-    let told = format!("You are in {} now: sign in to it to work there", joined.account);
+    let told = format!("You joined {}. Sign in to it to switch", joined.account);
     answer::go_saying(&server, &visit, HERE, &Notice::new(Tone::Good, told))
 }
 
@@ -39,6 +39,6 @@ pub(super) async fn decline(
     Path(id): Path<String>,
 ) -> Answer {
     invitations::turn_down(&server, &who, &id).await?;
-    let notice = Notice::new(Tone::Good, "The invitation is declined");
+    let notice = Notice::new(Tone::Good, "Invitation declined");
     answer::go_saying(&server, &visit, HERE, &notice)
 }

@@ -83,12 +83,10 @@ pub(super) async fn test(
 ) -> Answer {
     let tested = send_test(&server, &who, &id).await?;
     let notice = match tested.ok {
-        true => Notice::new(Tone::Good, "The test message was taken"),
-        false => Notice {
-            tone: Tone::Bad,
-            message: "The test message did not arrive".to_owned(),
-            lines: vec![tested.message],
-        },
+        true => Notice::new(Tone::Good, "Test message delivered"),
+        false => {
+            Notice { tone: Tone::Bad, message: "Test message failed".to_owned(), lines: vec![tested.message] }
+        }
     };
     answer::go_saying(&server, &visit, HERE, &notice)
 }
@@ -100,5 +98,5 @@ pub(super) async fn retry(
     Path(id): Path<String>,
 ) -> Answer {
     send_again(&server, &who, &id).await?;
-    answer::go_saying(&server, &visit, HERE, &Notice::new(Tone::Good, "It is sent again"))
+    answer::go_saying(&server, &visit, HERE, &Notice::new(Tone::Good, "Retrying"))
 }

@@ -34,12 +34,12 @@ pub(super) async fn add(State(server): State<Server>, who: Identity, visit: Visi
     };
     match added {
         Ok(UserAdded { user: Some(user), one_time_password, .. }) => {
-            let told = format!("{} is in this account now", user.email);
+            let told = format!("Added {}", user.email);
             finish(&server, &who, &visit, UserCreated { user, one_time_password }, told).await
         }
         Ok(added) => {
             let email = added.invitation.map(|invitation| invitation.email).unwrap_or_default();
-            let told = format!("{email} is invited, and joins after accepting it in Settings, Invitations");
+            let told = format!("Invited {email}; they accept under Settings, Invitations");
             answer::go_saying(&server, &visit, HERE, &Notice::new(Tone::Good, told))
         }
         Err(error) => page(&server, &who, &visit, &form, Came::Error(error)).await,
@@ -61,7 +61,7 @@ pub(super) async fn change(
             let keep_tokens = form.is_ticked("keep_tokens");
             Ok(UserPatch { reset_password: true, keep_tokens, ..UserPatch::default() })
         }
-        _ => Err(HttpError::bad_request("say what to change", "press one of the buttons")),
+        _ => Err(HttpError::bad_request("no action selected", "press one of the buttons")),
     };
     let changed = match patch {
         Ok(patch) => users::alter(&server, &who, &id, &patch).await,
@@ -84,7 +84,7 @@ pub(super) async fn remove(
 ) -> Answer {
     match users::expel(&server, &who, &id).await {
         Ok(()) => {
-            let notice = Notice::new(Tone::Good, "They are no longer in this account");
+            let notice = Notice::new(Tone::Good, "User removed");
             answer::go_saying(&server, &visit, HERE, &notice)
         }
         Err(error) => page(&server, &who, &visit, &Form::default(), Came::Error(error)).await,
@@ -98,7 +98,7 @@ pub(super) async fn revoke_invitation(
     Path(id): Path<String>,
 ) -> Answer {
     invitations::take_back(&server, &who, &id).await?;
-    let notice = Notice::new(Tone::Good, "The invitation was taken back");
+    let notice = Notice::new(Tone::Good, "Invitation revoked");
     answer::go_saying(&server, &visit, HERE, &notice)
 }
 

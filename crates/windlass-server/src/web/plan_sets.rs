@@ -33,7 +33,7 @@ pub(super) async fn approve(
     let back = local(form.text("back")).unwrap_or(&page);
     // Without the set that was looked at, nothing says what is approved.
     let Some(set) = form.filled("digest").or_else(|| form.filled("set")) else {
-        return Err(HttpError::bad_request("the form does not say what was reviewed", "reload the page"));
+        return Err(HttpError::bad_request("the form is incomplete", "reload the page"));
     };
     let body = ApproveSetBody {
         digest: set.trim_end_matches(WITH_DESTROYS).to_owned(),
@@ -55,9 +55,9 @@ fn notice_of(approved: Result<ApprovedSet, HttpError>) -> Result<Notice, HttpErr
         Err(error) => return Err(error),
     };
     let tone = if approved.not_counted.is_empty() { Tone::Good } else { Tone::Warn };
-    let mut notice = Notice::new(tone, format!("{} changes approved as one", approved.count));
+    let mut notice = Notice::new(tone, format!("Approved {} changes", approved.count));
     if approved.waiting > 0 {
-        notice.lines.push(format!("{} wait for more approvals", approved.waiting));
+        notice.lines.push(format!("{} need more approvals", approved.waiting));
     }
     notice.lines.extend(approved.not_counted.into_iter().take(8));
     Ok(notice)
@@ -71,6 +71,6 @@ pub(super) async fn confirm_failure(
     form: Form,
 ) -> Answer {
     decide::confirm_failure(&server, &who, &id, form.filled("reason")).await?;
-    let notice = Notice::new(Tone::Good, "Approved proposals go on although this run failed");
+    let notice = Notice::new(Tone::Good, "Applying resumed despite the failed sync");
     answer::go_saying(&server, &visit, &format!("/app/runs/{id}"), &notice)
 }

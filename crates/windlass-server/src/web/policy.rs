@@ -58,7 +58,7 @@ pub(super) async fn save(State(server): State<Server>, who: Identity, visit: Vis
     let wrong = match policy::read(&text) {
         Ok(read) => match policy::put(&server, &who, &IfMatch(known), &read).await {
             Ok(_) => {
-                let notice = Notice::new(Tone::Good, "The policy was saved");
+                let notice = Notice::new(Tone::Good, "Policy saved");
                 return answer::go_saying(&server, &visit, "/app/settings/policy", &notice);
             }
             Err(error) if is_mendable(&error) => {

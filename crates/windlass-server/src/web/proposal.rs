@@ -47,7 +47,7 @@ pub(super) async fn approve(
 ) -> Answer {
     // Without the content that was looked at, nothing says what is approved.
     let Some(digest) = form.filled("digest") else {
-        return Err(HttpError::bad_request("the form does not say what was reviewed", "reload the page"));
+        return Err(HttpError::bad_request("the form is incomplete", "reload the page"));
     };
     let decided =
         decide::approve(&server, &who, Reviewed { id: &id, digest: Some(digest) }, form.filled("reason"))

@@ -31,7 +31,7 @@ pub(super) async fn sync(
     let commit = Some(form.text("commit").to_owned()).filter(|commit| !commit.is_empty());
     let body = SyncBody { confirm_mass_destroy: form.is_ticked("confirm_mass_destroy"), commit };
     let run = runs::request_sync(&server, &who, &id, &body).await?;
-    let notice = Notice::new(Tone::Good, "Syncing: this page follows it");
+    let notice = Notice::new(Tone::Good, "Sync started");
     let run = format!("/app/runs/{run}");
     answer::go_saying(&server, &visit, local(form.text("back")).unwrap_or(&run), &notice)
 }

@@ -72,7 +72,7 @@ pub(super) async fn rotate_webhook(
 ) -> Answer {
     let base = webhooks::reached_at(&server, &headers, visit.scheme);
     webhooks::replace_secret(&server, &who, &base, &id).await?;
-    let notice = Notice::new(Tone::Good, "The webhook has a new secret: show it, and give it to the forge");
+    let notice = Notice::new(Tone::Good, "Webhook secret replaced; copy the new secret to the forge");
     answer::go_saying(&server, &visit, &address(&id), &notice)
 }
 
@@ -116,8 +116,8 @@ pub(super) async fn schedule(
     let enabled = form.text("enabled") == "yes";
     let fields = RepositoryFields { enabled: Some(enabled), ..RepositoryFields::default() };
     let repository = repositories::configure(&server, &who, &id, &IfMatch(None), fields).await?;
-    let word = if enabled { "is synced on its own" } else { "is synced only when asked" };
-    let notice = Notice::new(Tone::Good, format!("{} {word}", repository.name));
+    let word = if enabled { "scheduled sync enabled" } else { "scheduled sync disabled" };
+    let notice = Notice::new(Tone::Good, format!("{}: {word}", repository.name));
     answer::go_saying(&server, &visit, &address(&repository.id), &notice)
 }
 
@@ -128,7 +128,7 @@ pub(super) async fn forget_host_keys(
     Path(id): Path<String>,
 ) -> Answer {
     let repository = repositories::forget(&server, &who, &id).await?;
-    let notice = Notice::new(Tone::Good, "The pinned host keys are forgotten: the next sync pins anew");
+    let notice = Notice::new(Tone::Good, "Pinned host keys removed; the next sync pins new ones");
     answer::go_saying(&server, &visit, &address(&repository.id), &notice)
 }
 
@@ -139,7 +139,7 @@ pub(super) async fn release(
     Path(id): Path<String>,
 ) -> Answer {
     let repository = quarantines::release_all(&server, &who, &id).await?;
-    let notice = Notice::new(Tone::Good, "It is released, and will be tried again");
+    let notice = Notice::new(Tone::Good, "Released; Windlass retries it");
     answer::go_saying(&server, &visit, &address(&repository.id), &notice)
 }
 
@@ -163,7 +163,7 @@ pub(super) async fn remove(
         );
     }
     repositories::unregister(&server, &who, &repository.id).await?;
-    let notice = Notice::new(Tone::Good, format!("{} was removed; what it owned stays", repository.name));
+    let notice = Notice::new(Tone::Good, format!("Removed {}; its resources stay", repository.name));
     answer::go_saying(&server, &visit, "/app/repositories", &notice)
 }
 

@@ -24,7 +24,7 @@ pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Vis
 
 pub(super) async fn halt(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
     let Some(reason) = form.filled("reason") else {
-        let notice = Notice::new(Tone::Warn, "Nothing was halted: say why, everyone will want to know");
+        let notice = Notice::new(Tone::Warn, "Enter a reason to halt applying");
         return answer::go_saying(&server, &visit, "/app/settings", &notice);
     };
     accounts::pull_switch(&server, &who, reason).await?;
@@ -33,5 +33,5 @@ pub(super) async fn halt(State(server): State<Server>, who: Identity, visit: Vis
 
 pub(super) async fn resume(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
     accounts::release_switch(&server, &who).await?;
-    answer::go_saying(&server, &visit, "/app/settings", &Notice::new(Tone::Good, "Applying goes on"))
+    answer::go_saying(&server, &visit, "/app/settings", &Notice::new(Tone::Good, "Applying resumed"))
 }

@@ -58,12 +58,8 @@ pub(super) async fn make(State(server): State<Server>, who: Identity, visit: Vis
 
 fn read(filled: &Filled) -> Result<TokenBody, HttpError> {
     if filled.ticked.is_empty() {
-        let help = "tick at least one permission";
-        return Err(HttpError::unprocessable(
-            "missing-key",
-            "a token that may do nothing is of no use",
-            help,
-        ));
+        let help = "select at least one permission";
+        return Err(HttpError::unprocessable("missing-key", "a token needs at least one permission", help));
     }
     let days = filled.days.parse().map_err(|_| {
         let message = "the days until it ends are a whole number";

@@ -131,8 +131,8 @@ fn wish(branch: &str, meaning: Meaning) -> Wish {
         Meaning::Push { branches } if branches.iter().any(|pushed| pushed == branch) => Wish::Look,
         Meaning::Push { .. } => Wish::Nothing(format!("nothing was pushed to the branch {branch}")),
         Meaning::PullRequest(request) => Wish::PullRequest(request),
-        Meaning::Ping => nothing("the webhook works; this was only a test"),
-        Meaning::Other => nothing("events of this kind are of no use here"),
+        Meaning::Ping => nothing("the webhook works (test delivery)"),
+        Meaning::Other => nothing("Windlass ignores this event type"),
         Meaning::Unreadable => {
             nothing("the body cannot be read: is the content type of the webhook application/json?")
         }
@@ -241,7 +241,7 @@ fn received_event(
     run_id: String,
     now: Timestamp,
 ) -> NewEvent {
-    let message = format!("{} says that {} changed", delivery.sender, repository.name);
+    let message = format!("{} reported a push to {}", delivery.sender, repository.name);
     let payload = json!({"sender": delivery.sender.slug(), "event": delivery.event});
     let (kind, by) = ("gitops.webhook_received", "webhook");
     let event = tell::repository_event(kind, Severity::Low, repository, by, message, payload, now);
@@ -264,7 +264,7 @@ fn refuse(
         let (server, from) = (server.clone(), from.to_owned());
         tokio::spawn(async move {
             if let Err(error) = tell_refusal(&server, &repository, refusal, from).await {
-                tracing::warn!(%error, "a refused webhook could not be noted");
+                tracing::warn!(%error, "could not record a rejected webhook");
             }
         });
     }
@@ -286,7 +286,7 @@ async fn tell_refusal(
     if writing.repository(&repository.account_id, &repository.id).await?.is_none() {
         return Ok(());
     }
-    let message = format!("a webhook for {} was refused: {refusal}", repository.name);
+    let message = format!("rejected a webhook delivery for {}: {refusal}", repository.name);
     let payload = json!({"reason": refusal.to_string(), "address": from});
     let (kind, by) = ("gitops.webhook_refused", "webhook");
     writing.event(tell::repository_event(kind, Severity::Medium, repository, by, message, payload, now));

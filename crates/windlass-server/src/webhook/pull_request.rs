@@ -50,13 +50,13 @@ pub(super) async fn pull_request_changed(
             Ok(Outcome::Accepted)
         }
         (PullRequestAction::Opened | PullRequestAction::Updated, None) => {
-            ignored("this forge offers pull requests under no reference that can be fetched".to_owned())
+            ignored("this forge has no fetchable pull-request references".to_owned())
         }
         (PullRequestAction::Closed, _) => {
             writing.pull_request_forget(&repository.id, number).await?;
             ignored("the pull request is closed".to_owned())
         }
-        (PullRequestAction::Other, _) => ignored("nothing of the pull request's content changed".to_owned()),
+        (PullRequestAction::Other, _) => ignored("the pull request's content did not change".to_owned()),
     }
 }
 

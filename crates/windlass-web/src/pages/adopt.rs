@@ -49,7 +49,7 @@ fn line_tone(line: &str) -> &'static str {
 impl Adopt {
     pub(crate) fn what(&self) -> String {
         match self.kind.is_empty() {
-            true => "everything that was changed by hand".to_owned(),
+            true => "all manual changes".to_owned(),
             false => format!("{} {}", words::kind(&self.kind), self.name),
         }
     }

@@ -40,8 +40,8 @@ impl Sort {
 
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Sort::ByHand => "Changed by hand",
-            Sort::Pending => "Waiting for approval",
+            Sort::ByHand => "Manual changes",
+            Sort::Pending => "Pending",
             Sort::Accepted => "Accepted",
         }
     }
@@ -97,12 +97,12 @@ impl Drift {
     /// What happened to it, in words.
     pub(crate) fn told(&self, difference: &Difference) -> &'static str {
         match (self.sort, difference.item.change.as_str()) {
-            (Sort::Pending, "create") => "declared in git, not live yet",
-            (Sort::Pending, "destroy") => "live, no longer declared in git",
+            (Sort::Pending, "create") => "in git, not applied yet",
+            (Sort::Pending, "destroy") => "removed from git, not applied yet",
             (Sort::Pending, _) => "changed in git, not applied yet",
-            (_, "create") => "declared in git, gone from live",
-            (_, "destroy") => "live, not declared in git",
-            _ => "live is not what git says",
+            (_, "create") => "in git, deleted manually",
+            (_, "destroy") => "not in git",
+            _ => "differs from git",
         }
     }
 

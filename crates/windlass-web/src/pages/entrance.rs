@@ -87,10 +87,10 @@ impl Trouble {
     fn title(&self) -> &'static str {
         match self.status {
             403 => "Not allowed",
-            404 => "Not found",
-            409 | 412 => "It changed meanwhile",
-            400..500 => "That did not work",
-            _ => "Windlass failed",
+            404 => "Page not found",
+            409 | 412 => "Changed by someone else",
+            400..500 => "Request failed",
+            _ => "Internal error",
         }
     }
 }

@@ -71,7 +71,7 @@ pub struct Events {
 
 /// What people look for, under the beginning or the name of its kind.
 const KINDS: &[(&str, &str)] = &[
-    ("gitops.", "All of GitOps"),
+    ("gitops.", "All GitOps events"),
     ("gitops.proposal_opened", "Proposed"),
     ("gitops.proposal_approved", "Approved"),
     ("gitops.proposal_rejected", "Rejected"),
@@ -81,8 +81,8 @@ const KINDS: &[(&str, &str)] = &[
     ("gitops.drift_resolved", "Drift resolved"),
     ("gitops.sync_succeeded", "Sync succeeded"),
     ("gitops.sync_failed", "Sync failed"),
-    ("forge.report_failed", "Forge not told"),
-    ("resource.", "Changed by hand"),
+    ("forge.report_failed", "Forge reporting failed"),
+    ("resource.", "Manual changes"),
     ("account.", "The account"),
 ];
 

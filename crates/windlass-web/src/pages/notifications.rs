@@ -55,10 +55,10 @@ impl Notifications {
     pub(crate) fn states(&self) -> [(&'static str, &'static str); 5] {
         [
             ("", "Any state"),
-            ("pending", "On its way"),
+            ("pending", "Pending"),
             ("sent", "Sent"),
             ("failed", "Failed"),
-            ("suppressed", "In a digest"),
+            ("suppressed", "Suppressed (in digest)"),
         ]
     }
 

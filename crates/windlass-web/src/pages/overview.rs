@@ -46,15 +46,17 @@ impl Overview {
         self.kinds.iter().filter(|kind| kind.live > 0).count()
     }
 
-    pub(crate) fn state(&self) -> (&'static str, &'static str) {
-        match () {
-            () if self.status.account.halted.is_some() => ("bad", "Applying is halted"),
-            () if !self.status.repositories_failed.is_empty() => ("bad", "A repository fails"),
-            () if self.status.drifted > 0 => ("warn", "Changed by hand"),
-            () if self.frame.pending > 0 => ("warn", "Waiting for decisions"),
-            () if self.repositories.is_empty() => ("calm", "Nothing here yet"),
-            () => ("good", "As git says"),
-        }
+    pub(crate) fn state(&self) -> (&'static str, String) {
+        let (tone, word) = match self.status.repositories_failed.as_slice() {
+            _ if self.status.account.halted.is_some() => ("bad", "Applying is halted"),
+            [name] => return ("bad", format!("Sync failing: {name}")),
+            [name, others @ ..] => return ("bad", format!("Sync failing: {name} and {} more", others.len())),
+            [] if self.status.drifted > 0 => ("warn", "Drifted"),
+            [] if self.frame.pending > 0 => ("warn", "Needs review"),
+            [] if self.repositories.is_empty() => ("calm", "No repositories yet"),
+            [] => ("good", "In sync"),
+        };
+        (tone, word.to_owned())
     }
 }
 

@@ -124,9 +124,9 @@ pub(crate) fn outcome_tone(outcome: &str) -> &'static str {
 /// What the policy would do, in words.
 pub(crate) fn outlook(outlook: &Outlook) -> &'static str {
     match outlook {
-        Outlook::Auto => "Would be applied by itself",
-        Outlook::Approval => "Would need approval",
-        Outlook::Blocked => "Would be blocked",
+        Outlook::Auto => "Applied automatically",
+        Outlook::Approval => "Needs approval",
+        Outlook::Blocked => "Blocked by policy",
     }
 }
 

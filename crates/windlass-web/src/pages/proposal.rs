@@ -126,8 +126,7 @@ impl Proposal {
 
     pub(crate) fn edit(&self) -> Allowed {
         let is_destroy = self.proposal.change == "destroy";
-        let senseless =
-            is_destroy.then(|| "there is nothing to edit about a destroy: reject it instead".to_owned());
+        let senseless = is_destroy.then(|| "a deletion cannot be edited; reject it instead".to_owned());
         Allowed::unless(self.frame.why_not(Permission::GitopsWrite).or_else(|| self.closed()).or(senseless))
     }
 

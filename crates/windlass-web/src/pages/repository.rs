@@ -148,10 +148,10 @@ pub(crate) fn forge(slug: &str) -> String {
 /// What a step of a connection test is called.
 pub(crate) fn step(step: &str) -> String {
     match step {
-        "dns" => "Name".to_owned(),
+        "dns" => "DNS".to_owned(),
         "connect" => "Connection".to_owned(),
         "tls" => "Certificate".to_owned(),
-        "auth" => "Sign-in".to_owned(),
+        "auth" => "Authentication".to_owned(),
         "prefix" => "Directory".to_owned(),
         "file" => "fleet.yaml".to_owned(),
         other => words::state(other),

@@ -91,7 +91,7 @@ impl Resource {
 fn change_step(entry: &AuditInfo) -> Step {
     let text = |key: &str| entry.detail.get(key).and_then(serde_json::Value::as_str);
     let fields = entry.detail.get("fields").cloned().unwrap_or_default();
-    let how = if entry.action == "proposal.apply" { "through a proposal" } else { "by hand" };
+    let how = if entry.action == "proposal.apply" { "through a proposal" } else { "manually" };
     let what = match text("change") {
         Some("create") => format!("created {how}"),
         Some("destroy") => format!("destroyed {how}"),

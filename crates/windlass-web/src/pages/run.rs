@@ -80,7 +80,7 @@ impl Show {
     fn name(self) -> &'static str {
         match self {
             Show::All => "All",
-            Show::Waiting => "Waiting",
+            Show::Waiting => "Awaiting approval",
             Show::Approved => "Approved",
             Show::Applied => "Applied",
             Show::Failed => "Failed",

@@ -183,7 +183,7 @@ impl Tokens {
         match (&token.revoked_at, is_over) {
             (Some(_), _) => ("calm", "Revoked"),
             (None, true) => ("bad", "Expired"),
-            (None, false) => ("good", "Good"),
+            (None, false) => ("good", "Active"),
         }
     }
 }
@@ -208,15 +208,15 @@ fn meaning(permission: Permission) -> &'static str {
         Permission::GitopsApprove => "approve and reject; halt and resume",
         Permission::GitopsAdmin => "change the policy, people and everyone’s tokens",
         Permission::FleetRead => "see resources",
-        Permission::FleetWrite => "change resources directly, around git",
-        Permission::FleetExportSecrets => "export hidden values, each time on the record",
+        Permission::FleetWrite => "change resources directly, without git",
+        Permission::FleetExportSecrets => "export secret values (audited)",
     }
 }
 
 fn role_meaning(role: Role) -> &'static str {
     match role {
         Role::Viewer => "sees everything, changes nothing",
-        Role::Operator => "registers repositories, syncs, edits; does not approve",
+        Role::Operator => "registers repositories, syncs and edits; cannot approve",
         Role::Approver => "syncs, approves and rejects",
         Role::Admin => "everything in the account",
     }

@@ -77,19 +77,14 @@ fn reading(run: &RunInfo) -> Vec<Step> {
         _ => (Done, Done, Done),
     };
     let fetched_note = match (fetched, &run.commit_sha) {
-        (Now, _) => "asking the git server".to_owned(),
+        (Now, _) => "fetching".to_owned(),
         (Done, Some(commit)) => words::short_commit(commit),
         _ => String::new(),
     };
     vec![
-        step("Queued", queued, Some(&run.created_at), "waits for its turn"),
+        step("Queued", queued, Some(&run.created_at), "queued"),
         step("Fetched", fetched, run.completed_at.as_ref().filter(|_| fetched == Failed), &fetched_note),
-        step(
-            "Compared",
-            compared,
-            run.completed_at.as_ref(),
-            if compared == Now { "with what is live" } else { "" },
-        ),
+        step("Compared", compared, run.completed_at.as_ref(), if compared == Now { "comparing" } else { "" }),
     ]
 }
 
@@ -101,15 +96,15 @@ fn settling(run: &RunInfo, decided: &Decided) -> [Step; 2] {
         (false, _) => (Ahead, String::new()),
         (_, 0) if run.diff_count == 0 => (Needless, "nothing differs".to_owned()),
         (_, 0) => (Done, "decided".to_owned()),
-        (_, pending) => (Now, format!("{pending} waiting")),
+        (_, pending) => (Now, format!("{pending} to review")),
     };
     let (applied, applied_note) = match run.status.as_str() {
         _ if !has_compared => (Ahead, ""),
-        _ if decided.failed > 0 => (Failed, "in part"),
+        _ if decided.failed > 0 => (Failed, "partially"),
         _ if approved == Needless => (Needless, "nothing to do"),
         "applied" | "applied_manually" | "success" => (Done, ""),
         _ if decided.approved > 0 => (Now, "applying"),
-        "partial" if decided.pending == 0 => (Done, "in part"),
+        "partial" if decided.pending == 0 => (Done, "partially"),
         _ => (Ahead, ""),
     };
     [

@@ -113,7 +113,7 @@ impl Topology {
     pub(crate) fn told(&self) -> String {
         let hubs = self.hubs();
         format!(
-            "{} in the middle, {} around, each with a tunnel to every hub; {}. {} as git says, {} proposed, {} drifted. \
+            "{} and {}, each peer with a tunnel to every hub; {}. {} in sync, {} proposed, {} drifted. \
              The table below has every name and address.",
             words::count(hubs, "hub"),
             words::count(self.peers.len() - hubs, "peer"),
@@ -148,8 +148,8 @@ impl Peer {
 impl Standing {
     pub(crate) fn words(&self) -> String {
         match self {
-            Standing::Live => "as git says".to_owned(),
-            Standing::Drifted => "changed by hand".to_owned(),
+            Standing::Live => "in sync".to_owned(),
+            Standing::Drifted => "drifted".to_owned(),
             Standing::Proposed { change, .. } => format!("{change} proposed"),
         }
     }
@@ -171,7 +171,7 @@ impl Held {
     pub(crate) fn tip(&self) -> String {
         match self.turn {
             Turn::Primary => format!("virtual IP {}, held here", self.name),
-            Turn::Failover(turn) => format!("virtual IP {}, takes over as number {turn}", self.name),
+            Turn::Failover(turn) => format!("virtual IP {}, failover {turn}", self.name),
         }
     }
 }

@@ -79,8 +79,8 @@ async fn what_does_not_concern_the_branch_is_ignored_with_the_reason() {
         ("push", json!({"ref": "refs/heads/other"}).to_string(), "nothing was pushed to the branch main"),
         ("push", json!({"ref": "refs/tags/main"}).to_string(), "nothing was pushed to the branch main"),
         ("push", json!({"ref": "refs/heads/main/x"}).to_string(), "nothing was pushed to the branch main"),
-        ("ping", json!({"zen": "x"}).to_string(), "the webhook works; this was only a test"),
-        ("star", "{}".to_owned(), "events of this kind are of no use here"),
+        ("ping", json!({"zen": "x"}).to_string(), "the webhook works (test delivery)"),
+        ("star", "{}".to_owned(), "Windlass ignores this event type"),
         ("pull_request", pull_request.to_string(), "the pull request is not for the branch main"),
         (
             "push",

@@ -24,7 +24,7 @@ impl Desk {
         window.click(&format!("form[action='/app/repositories/{repository}/sync'] button")).await;
         window.until("location.pathname.startsWith('/app/runs/')").await;
         // The page follows the run without being loaded again.
-        window.until_told("Diff ready").await;
+        window.until_told("Awaiting approval").await;
         window.until("document.querySelector('#nav-pending').innerText.trim().startsWith('11')").await;
         Some(Desk { installation, admin, window })
     }
@@ -48,7 +48,7 @@ async fn everything_of_a_run_is_reviewed_and_approved_at_once_and_applied() {
     // So many at once are asked about.
     window.until("document.querySelector('#confirm').open").await;
     window.click("[data-confirm-yes]").await;
-    window.until_told("Nothing waits for").await;
+    window.until_told("all caught up").await;
     window.until("document.querySelector('.notice-good')").await;
     let status = desk.installation.get(&desk.admin, "/api/v1/system/proposals?status=pending_approval").await;
     assert_eq!(status["proposals"].as_array().unwrap().len(), 0, "{status}");

@@ -29,7 +29,7 @@ async fn the_first_sign_in_leads_over_a_new_password_to_the_page_that_was_asked_
     window.click("form .primary").await;
     window.until("document.querySelector('nav .count, nav [aria-current]')").await;
     window.goto("/app/approvals").await;
-    window.until_told("Nothing waits").await;
+    window.until_told("all caught up").await;
     // The session is out of reach of every script.
     assert_eq!(window.value("document.cookie.includes('windlass_session')").await, false);
     window.click("[aria-label='Sign out']").await;

@@ -13,7 +13,7 @@ async fn what_one_decides_another_sees_without_loading_the_page_again() {
     let repository = installation.register(&ada, "fleet", &work).await;
     his.goto("/app/approvals").await;
     his.run("window.mark = 'the same page';").await;
-    his.until_told("Nothing waits").await;
+    his.until_told("all caught up").await;
     installation.sync(&ada, &repository).await;
     his.until("document.querySelectorAll('input[name=pick]').length === 11").await;
     // What he picked stays picked while other rows go.

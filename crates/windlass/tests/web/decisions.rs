@@ -61,7 +61,7 @@ async fn several_are_rejected_with_a_reason_and_none_without_being_chosen() {
     assert_eq!(picks.len(), 1, "the filter holds");
     let none =
         browser.submit_and_follow(&page, "/app/approvals", &[("decision", "reject"), ("reason", "no")]).await;
-    assert!(none.contains("Select at least one proposal first"), "{none}");
+    assert!(none.contains("Select at least one change"), "{none}");
     let form = [
         ("decision", "reject"),
         ("pick", picks[0].as_str()),
@@ -155,10 +155,10 @@ async fn an_edit_can_be_taken_back() {
     let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
     browser.submit_and_follow(&page, &path, &form).await;
     let page = browser.page(&path).await;
-    assert!(page.contains("region: us") && page.contains("Take the edit back"), "{page}");
+    assert!(page.contains("region: us") && page.contains("Discard edit"), "{page}");
     let version = field(&page, "version");
     let back = browser.submit_and_follow(&page, &path, &[("version", &version), ("undo", "yes")]).await;
-    assert!(back.contains("The edit was taken back") && !back.contains("Edited by"), "{back}");
+    assert!(back.contains("Edit discarded") && !back.contains("Edited by"), "{back}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

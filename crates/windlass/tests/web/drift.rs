@@ -26,7 +26,7 @@ async fn a_change_by_hand_is_told_field_by_field_and_reverted_by_a_proposal() {
     let mut browser = Browser::of(&installation, &admin);
     let page = browser.page("/app/drift").await;
     for told in [
-        "Changed by hand <span class=\"kinds-count\">1</span>",
+        "Manual changes <span class=\"kinds-count\">1</span>",
         "<code class=\"path\">region</code>",
         "<del>eu</del>",
         "<ins>us</ins>",
@@ -42,9 +42,9 @@ async fn a_change_by_hand_is_told_field_by_field_and_reverted_by_a_proposal() {
     assert_eq!(run["proposals"][0]["name"], "edge-01", "{run}");
     installation.apply_all(&admin, &run).await;
     let settled = browser.page("/app/drift").await;
-    assert!(settled.contains("git and live agree"), "{settled}");
+    assert!(settled.contains("No manual changes and nothing pending"), "{settled}");
     let again = browser.submit_and_follow(&page, &path, &form).await;
-    assert!(again.contains("node edge-01 is as git says"), "{again}");
+    assert!(again.contains("node edge-01 is in sync"), "{again}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,14 +62,14 @@ async fn a_difference_is_accepted_with_a_reason_until_a_day_and_taken_back() {
     assert!(past.contains("until is a time in the future"), "{past}");
     let form = [target[0], target[1], ("reason", "a <trial> move"), ("until", "2999-01-31")];
     let after = browser.submit_and_follow(&page, &path, &form).await;
-    assert!(after.contains("Accepted: node edge-01 is meant to differ"), "{after}");
+    assert!(after.contains("Accepted the drift of node edge-01"), "{after}");
     let accepted = browser.page("/app/drift?show=accepted").await;
     assert!(accepted.contains("a &lt;trial&gt; move") && accepted.contains("2999-01-31"), "{accepted}");
     let resource = browser.page("/app/resources/node/edge-01").await;
-    assert!(resource.contains("Meant to differ from git"), "{resource}");
+    assert!(resource.contains("Accepted drift"), "{resource}");
     let path = format!("/app/drift/{repository}/unaccept");
     let back = browser.submit_and_follow(&accepted, &path, &target).await;
-    assert!(back.contains("The acceptance was taken back") && back.contains("<ins>us</ins>"), "{back}");
+    assert!(back.contains("Drift no longer accepted") && back.contains("<ins>us</ins>"), "{back}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -124,7 +124,7 @@ async fn what_waits_for_approval_is_told_apart_and_who_may_not_sees_why() {
     let viewer = installation.person(&installation.account, Role::Viewer).await;
     let mut browser = Browser::of(&installation, &viewer);
     let page = browser.page(&format!("/app/drift?repository={repository}")).await;
-    assert!(page.contains("Waiting for approval <span class=\"kinds-count\">1</span>"), "{page}");
+    assert!(page.contains("Pending <span class=\"kinds-count\">1</span>"), "{page}");
     assert!(page.contains("Revert: this needs the permission system.gitops.sync"), "{page}");
     assert!(page.contains("Accept: this needs the permission system.gitops.approve"), "{page}");
     assert!(button(&page, "Revert<span class=\"visually-hidden\"> edge-01</span>").contains(" disabled"));

@@ -74,7 +74,7 @@ async fn a_preview_shows_what_would_change_and_that_nothing_was_proposed() {
     let listed = browser.page(&format!("/app/repositories/{repository}")).await;
     assert!(listed.contains(&format!("/app/previews/{preview}")), "{listed}");
     let page = browser.page(&format!("/app/previews/{preview}")).await;
-    for text in ["Preview of main", "Nothing was proposed", "Would need approval", "edge-01", "by kind"] {
+    for text in ["Preview of main", "Nothing was proposed", "Needs approval", "edge-01", "by kind"] {
         assert!(page.contains(text), "{text}: {page}");
     }
     assert!(!page.contains("<form method=\"post\" action=\"/app/proposals"));
@@ -132,8 +132,8 @@ async fn empty_places_say_what_to_do_next() {
     let mut browser = Browser::of(&installation, &admin);
     for (path, told) in [
         ("/app", "windlass repo add"),
-        ("/app/approvals", "Nothing waits for you"),
-        ("/app/approvals?q=nothing", "No proposal matches"),
+        ("/app/approvals", "You're all caught up"),
+        ("/app/approvals?q=nothing", "No matching changes"),
         ("/app/repositories", "windlass repo add"),
         ("/app/runs", "windlass sync"),
         ("/app/settings/tokens", "windlass token create"),
@@ -143,7 +143,7 @@ async fn empty_places_say_what_to_do_next() {
         ("/app/topology", "windlass explain network"),
         ("/app/events", "windlass events --follow"),
         ("/app/events?q=nothing", "No event matches"),
-        ("/app/audit?target=node/none", "Nothing was done to node/none"),
+        ("/app/audit?target=node/none", "No entries for node/none"),
     ] {
         assert!(browser.page(path).await.contains(told), "{path}");
     }

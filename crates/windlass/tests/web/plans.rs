@@ -37,7 +37,7 @@ async fn a_whole_plan_is_approved_with_one_click_on_the_runs_page() {
     );
     let form = [("digest", digests[0].as_str()), ("reason", "reviewed")];
     let after = browser.submit_and_follow(&page, &format!("{path}/approve"), &form).await;
-    assert!(after.contains("30 changes approved as one"), "{after}");
+    assert!(after.contains("Approved 30 changes"), "{after}");
     loop {
         let shown = installation
             .get(&admin, &format!("/api/v1/system/gitops_sync_runs/{}", run["id"].as_str().unwrap()))
@@ -72,7 +72,7 @@ async fn the_approvals_page_says_how_many_destroys_a_plan_has_and_takes_them_wit
     assert!(seen[at..at + 600].contains(" disabled>"), "who may not approve has no such button: {seen}");
     let mut browser = Browser::of(&installation, &admin);
     let page = browser.page("/app/approvals").await;
-    assert!(page.contains("6 of them destroy something"), "{page}");
+    assert!(page.contains("6 of them delete a resource"), "{page}");
     let action = format!("/app/runs/{}/approve", run["id"].as_str().unwrap());
     assert!(page.contains(&format!("formaction=\"{action}\"")), "{page}");
     let digest = run["sets"][0]["digest"].as_str().unwrap();
@@ -81,7 +81,7 @@ async fn the_approvals_page_says_how_many_destroys_a_plan_has_and_takes_them_wit
     let meant = format!("{digest} destroys");
     let form = [("set", meant.as_str()), ("back", "/app/approvals")];
     let after = browser.submit_and_follow(&page, &action, &form).await;
-    assert!(after.contains("6 changes approved as one"), "{after}");
+    assert!(after.contains("Approved 6 changes"), "{after}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,8 +99,8 @@ async fn what_a_failed_run_holds_is_released_on_its_page() {
     assert!(page.contains("the last sync of fleet failed"), "{page}");
     let path = format!("/app/runs/{}", failed["id"].as_str().unwrap());
     let page = browser.page(&path).await;
-    assert!(page.contains("Release held proposals"), "{page}");
+    assert!(page.contains("Resume applying"), "{page}");
     let after = browser.submit_and_follow(&page, &format!("{path}/confirm-failure"), &[]).await;
-    assert!(after.contains("go on although this run failed"), "{after}");
-    assert!(!after.contains("Release held proposals"), "{after}");
+    assert!(after.contains("Applying resumed despite the failed sync"), "{after}");
+    assert!(!after.contains("Resume applying"), "{after}");
 }

@@ -36,11 +36,11 @@ async fn a_repository_is_tested_from_the_form_and_then_registered() {
     assert!(tested.text.contains("value=\"file:///nowhere/at/all\""), "what was typed stays: {tested:?}");
     let good = form(&[("repo_url", &url), ("name", "fleet")]);
     let tested = browser.submit(&page, "/app/repositories/new/test", &good).await;
-    assert!(tested.text.contains("Every step passed"), "{tested:?}");
+    assert!(tested.text.contains("All checks passed"), "{tested:?}");
     let none = installation.get(&admin, "/api/v1/system/gitops_repositories").await;
     assert_eq!(none["gitops_repositories"], json!([]), "testing registers nothing");
     let after = browser.submit_and_follow(&page, "/app/repositories/new", &good).await;
-    assert!(after.contains("fleet is registered") && after.contains("Enable: sync on its own"), "{after}");
+    assert!(after.contains("fleet is registered") && after.contains("Enable scheduled sync"), "{after}");
     let taken = browser.submit(&page, "/app/repositories/new", &good).await;
     assert_eq!(taken.status, 422, "{taken:?}");
     assert!(taken.text.contains("there is a repository named fleet"), "{taken:?}");
@@ -110,7 +110,7 @@ async fn a_repository_is_changed_only_as_it_was_looked_at_and_keeps_what_is_left
     let mut browser = Browser::of(&installation, &admin);
     let edit = format!("/app/repositories/{id}/edit");
     let page = browser.page(&edit).await;
-    assert!(page.contains("One is set") && !page.contains("MA=="), "{page}");
+    assert!(page.contains("A CA is set") && !page.contains("MA=="), "{page}");
     let version = field(&page, "version");
     let url = file_url(&work);
     let fields =
@@ -131,7 +131,7 @@ async fn a_repository_is_changed_only_as_it_was_looked_at_and_keeps_what_is_left
     assert_eq!(shown(&installation, &admin, &id).await["has_ca"], false);
     let schedule = format!("/app/repositories/{id}/schedule");
     let after = browser.submit_and_follow(&page, &schedule, &[("enabled", "yes")]).await;
-    assert!(after.contains("renamed is synced on its own") && after.contains("Disable"), "{after}");
+    assert!(after.contains("renamed: scheduled sync enabled") && after.contains("Disable"), "{after}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,7 +140,7 @@ async fn what_the_forge_is_told_is_chosen_in_the_form_and_taken_back_there() {
     let admin = installation.admin().await;
     let mut browser = Browser::of(&installation, &admin);
     let page = browser.page("/app/repositories/new").await;
-    assert!(page.contains("Tell the forge") && page.contains("Gitea or Forgejo"), "{page}");
+    assert!(page.contains("Forge status reporting") && page.contains("Gitea or Forgejo"), "{page}");
     let at = ("repo_url", "https://git.example.com/acme/fleet.git");
     for (name, value, told) in [
         ("forge_api_url", "https://evil.example", "neither the repository’s host nor"),
@@ -194,16 +194,16 @@ async fn its_page_tests_syncs_and_removes_it() {
     let page = browser.page(&here).await;
     assert!(page.contains("stay as they are") && page.contains("/app/runs/"), "{page}");
     let tested = browser.submit(&page, &format!("{here}/test"), &[]).await;
-    assert!(tested.status == 200 && tested.text.contains("Every step passed"), "{tested:?}");
+    assert!(tested.status == 200 && tested.text.contains("All checks passed"), "{tested:?}");
     let synced = browser.submit_and_follow(&page, &format!("{here}/sync"), &[("back", &here)]).await;
-    assert!(synced.contains("Syncing"), "{synced}");
+    assert!(synced.contains("Sync started"), "{synced}");
     let forgot = browser.submit_and_follow(&page, &format!("{here}/forget-host-keys"), &[]).await;
-    assert!(forgot.contains("host keys are forgotten"), "{forgot}");
+    assert!(forgot.contains("Pinned host keys removed"), "{forgot}");
     let remove = format!("{here}/remove");
     let wrong = browser.submit_and_follow(&page, &remove, &[("name", "flet")]).await;
     assert!(wrong.contains("Nothing was removed"), "{wrong}");
     let after = browser.submit_and_follow(&page, &remove, &[("name", "fleet")]).await;
-    assert!(after.contains("fleet was removed") && after.contains("No repository yet"), "{after}");
+    assert!(after.contains("Removed fleet") && after.contains("No repository yet"), "{after}");
     let nodes = installation.get(&admin, "/api/v1/system/nodes").await;
     assert!(!nodes["nodes"].as_array().unwrap().is_empty(), "what it owned stays");
 }
@@ -222,10 +222,10 @@ async fn a_sync_that_would_destroy_most_is_confirmed_where_it_is_told() {
     assert_eq!(run["error"]["code"], "mass-destroy", "{run}");
     let mut browser = Browser::of(&installation, &admin);
     let run_page = browser.page(&format!("/app/runs/{}", run["id"].as_str().unwrap())).await;
-    assert!(run_page.contains("It is meant: sync and propose the destroys"), "{run_page}");
+    assert!(run_page.contains("Confirm: propose these deletions"), "{run_page}");
     let here = format!("/app/repositories/{id}");
     let page = browser.page(&here).await;
-    assert!(page.contains("The last sync was stopped"), "{page}");
+    assert!(page.contains("Sync stopped: too many deletions"), "{page}");
     let sync = format!("{here}/sync");
     let commit = format!("name=\"commit\" value=\"{}\"", run["commit_sha"].as_str().unwrap());
     assert!(
@@ -239,7 +239,10 @@ async fn a_sync_that_would_destroy_most_is_confirmed_where_it_is_told() {
     let run = installation.get(&admin, &path).await;
     assert_eq!((&run["error"], &run["diff_count"]), (&Value::Null, &json!(12)), "{run}");
     let page = browser.page(&here).await;
-    assert!(!page.contains("The last sync was stopped") && page.contains("Review 12 changes"), "{page}");
+    assert!(
+        !page.contains("Sync stopped: too many deletions") && page.contains("Review 12 changes"),
+        "{page}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -255,7 +258,7 @@ async fn who_may_only_look_sees_every_action_disabled_with_the_reason() {
         "Test connection",
         "Sync now",
         "Edit",
-        "Enable: sync on its own",
+        "Enable scheduled sync",
         "Show secret",
         "Replace the secret",
         "Remove the repository",
@@ -283,7 +286,7 @@ async fn the_secret_of_a_webhook_is_shown_by_the_answer_to_its_form_and_by_no_pa
     let here = format!("/app/repositories/{id}");
     let page = browser.page(&here).await;
     let url = format!("{}/api/v1/webhooks/{id}", installation.base);
-    assert!(page.contains(&url) && page.contains("pushes are seen when the next sync is due"), "{page}");
+    assert!(page.contains(&url) && page.contains("pushes are detected at the next scheduled sync"), "{page}");
     let shown = browser.submit(&page, &format!("{here}/webhook"), &[]).await;
     assert!(shown.status == 200 && shown.text.contains(&secret), "{shown:?}");
     assert!(shown.text.contains("Gitea or Forgejo") && shown.text.contains("whsec_"), "{shown:?}");
@@ -295,7 +298,7 @@ async fn the_secret_of_a_webhook_is_shown_by_the_answer_to_its_form_and_by_no_pa
         );
     }
     let after = browser.submit_and_follow(&page, &format!("{here}/webhook/rotate"), &[]).await;
-    assert!(after.contains("The webhook has a new secret") && !after.contains(&secret), "{after}");
+    assert!(after.contains("Webhook secret replaced") && !after.contains(&secret), "{after}");
     let shown = browser.submit(&page, &format!("{here}/webhook"), &[]).await;
     assert!(!shown.text.contains(&secret), "{shown:?}");
     let audit = installation.get(&admin, "/api/v1/system/audit?target=repository/fleet").await;

@@ -22,7 +22,7 @@ async fn a_long_list_is_paged_searched_and_counted_by_kind() {
     installation.tell(&admin.token, "POST", "/api/v1/system/node_modules", &body).await.expect(201);
     let mut browser = Browser::of(&installation, &admin);
     let first = browser.page("/app/resources").await;
-    assert!(first.contains("61 live resources"), "{first}");
+    assert!(first.contains("61 resources"), "{first}");
     assert!(first.contains("Clusters <span class=\"kinds-count\">60</span>"), "{first}");
     let mut seen = rows(&first);
     assert_eq!(seen.len(), 50, "no page shows, or reads, more than a page");
@@ -38,7 +38,7 @@ async fn a_long_list_is_paged_searched_and_counted_by_kind() {
     );
     let modules = browser.page("/app/resources/modules").await;
     assert_eq!(rows(&modules), ["/app/resources/module/web"]);
-    assert!(browser.page("/app/resources/nodes").await.contains("Nothing is live yet"));
+    assert!(browser.page("/app/resources/nodes").await.contains("No resources yet"));
     assert!(browser.page("/app/resources?repository=none&q=none").await.contains("No resource matches"));
     assert_eq!(browser.get("/app/resources/gadgets").await.status, 404);
     assert_eq!(browser.get("/app/resources?repository=absent").await.status, 404);
@@ -64,7 +64,7 @@ async fn a_resource_tells_where_it_is_declared_what_is_tied_to_it_and_who_change
         "/app/resources/peer/fabric%2Fedge-01",
         "/app/resources/assignment/edge-01%3Aweb",
         "Differs from git",
-        "changed by hand",
+        "manually",
         "created through a proposal",
         "proposed: create node edge-01",
         &admin.email,

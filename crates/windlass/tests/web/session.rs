@@ -83,7 +83,9 @@ async fn the_first_sign_in_leads_over_a_password_of_ones_own_to_where_one_wanted
     let fields = |new: &'static str, again: &'static str| {
         [("current_password", once.clone()), ("new_password", new.to_owned()), ("again", again.to_owned())]
     };
-    for (new, again, told) in [("short", "short", "at least 12"), (PASSWORD, "another one here", "differ")] {
+    for (new, again, told) in
+        [("short", "short", "at least 12"), (PASSWORD, "another one here", "do not match")]
+    {
         let fields = fields(new, again);
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let refused = browser.submit(&page, "/app/password", &fields).await;

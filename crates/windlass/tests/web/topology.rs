@@ -31,7 +31,7 @@ async fn a_network_is_drawn_with_hubs_peers_virtual_ips_and_how_they_stand() {
         "class=\"dot live\"",
         "class=\"tunnel live weight-0\"",
         "virtual IP front, held here",
-        "1 hub in the middle, 1 peer around",
+        "1 hub and 1 peer",
         "/app/resources/peer/fabric%2Fedge-02",
     ] {
         assert!(page.contains(told), "{told}: {page}");
