@@ -293,7 +293,10 @@ mod tests {
     fn a_sentence_begins_large_unless_it_begins_with_a_name() {
         assert_eq!(sentence("there is none"), "There is none");
         assert_eq!(sentence("fleet.yaml:4:23: unknown key"), "fleet.yaml:4:23: unknown key");
-        assert_eq!((sentence(""), state("pending_approval")), (String::new(), "Pending approval".to_owned()));
+        assert_eq!(
+            (sentence(""), state("pending_approval")),
+            (String::new(), "Awaiting approval".to_owned())
+        );
     }
 
     #[test]
