@@ -74,7 +74,7 @@ impl Offered {
     }
 
     /// What is known when nothing was looked up yet, if that is enough; otherwise what has to be.
-    pub(crate) fn needs_looking_up<'n>(
+    pub(crate) fn enough_without_lookup<'n>(
         &self,
         nothing: &'n LookedUp,
     ) -> Result<&'n LookedUp, Vec<ContentChange>> {

@@ -170,7 +170,7 @@ async fn try_to_open(
     let looked = look_ahead(&mut writing, &room, &unopened, now).await?;
     let offered = Offered { keep: Vec::new(), open: looked.open };
     let nothing = LookedUp::default();
-    let contents = match contents.map_or_else(|| offered.needs_looking_up(&nothing), Ok) {
+    let contents = match contents.map_or_else(|| offered.enough_without_lookup(&nothing), Ok) {
         Ok(contents) => contents,
         Err(changes) => return Ok(Opening::Needs(changes)),
     };

@@ -82,11 +82,8 @@ impl Around {
             .iter()
             .filter_map(|resource| Some((resource.owner_id.as_deref()?, &resource.key)))
             .collect();
-        let acceptances = reading.acceptances_among(&owned).await?;
-        let acceptances = acceptances
-            .into_iter()
-            .map(|(acceptance, desired)| (acceptance.key.clone(), (acceptance, desired)));
-        let acceptances = acceptances.collect();
+        let accepted = reading.acceptances_among(&owned).await?;
+        let acceptances = accepted.into_iter().map(|found| (found.0.key.clone(), found)).collect();
         let allocation = match Addresses::around(resources.iter().map(|resource| &resource.key)) {
             None => None,
             Some(addresses) => Some(load_allocation(reading, who, &addresses).await?),

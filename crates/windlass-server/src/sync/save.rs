@@ -232,7 +232,7 @@ async fn try_to_save(
     let previous_files = previous_files(&mut writing, repository, plan, &reconciled).await?;
     let offered = offered_by(plan, &reconciled, &previous_files);
     let nothing = LookedUp::default();
-    let contents = match contents.map_or_else(|| offered.needs_looking_up(&nothing), Ok) {
+    let contents = match contents.map_or_else(|| offered.enough_without_lookup(&nothing), Ok) {
         Ok(contents) => contents,
         Err(changes) => return Ok(Saving::Needs { changes, known: material.into_known() }),
     };
