@@ -288,7 +288,7 @@ struct Obstacles {
     repository_id: String,
     open: ResourceMap<()>,
     rejected: ResourceMap<Declined>,
-    accepted: Acceptances,
+    acceptances: Acceptances,
     now: Timestamp,
 }
 
@@ -300,12 +300,12 @@ impl Obstacles {
     ) -> Result<Obstacles, StoreError> {
         let open = reading.proposals_offered(&repository.id).await?;
         let rejected = reading.proposals_declined(&repository.id).await?;
-        let accepted = reading.acceptances(&repository.id).await?;
+        let acceptances = reading.acceptances(&repository.id).await?;
         Ok(Obstacles {
             repository_id: repository.id.clone(),
             open: open.into_iter().map(|offered| (offered.key, ())).collect(),
             rejected: rejected.into_iter().map(|declined| (declined.key.clone(), declined)).collect(),
-            accepted: accepted.into_iter().collect(),
+            acceptances: acceptances.into_iter().collect(),
             now,
         })
     }
@@ -320,7 +320,7 @@ impl Obstacles {
         if rejected.is_some_and(is_same) {
             return Some(Obstacle::Rejected);
         }
-        if self.accepted.of(key, step.desired, step.base, self.now).is_some() {
+        if self.acceptances.of(key, step.desired, step.base, self.now).is_some() {
             return Some(Obstacle::Accepted);
         }
         owner.is_some_and(|owner| owner != self.repository_id).then_some(Obstacle::Foreign)

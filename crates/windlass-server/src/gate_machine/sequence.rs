@@ -27,7 +27,7 @@ const AUTHORS: [&str; 3] = ["ann@example.com", "ben@example.com", "zoe@example.c
 /// After this, a repository that owned something may be gone.
 const APPROVERS_REQUEST: &str = "an approver's request";
 
-type Accepted = BTreeMap<ResourceKey, (Digest, Option<String>)>;
+type AcceptedSpecs = BTreeMap<ResourceKey, (Digest, Option<String>)>;
 
 /// What happened, over all sequences.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +64,7 @@ pub(super) struct Sequence<'i> {
     /// Who wrote each commit.
     pub(super) authors: BTreeMap<String, &'static str>,
     pub(super) editors: BTreeMap<String, BTreeSet<String>>,
-    accepted: Accepted,
+    accepted: AcceptedSpecs,
     told: Vec<String>,
     pub(super) tally: Tally,
 }
@@ -90,7 +90,7 @@ impl<'i> Sequence<'i> {
             remotes: BTreeMap::new(),
             authors: BTreeMap::new(),
             editors: BTreeMap::new(),
-            accepted: Accepted::new(),
+            accepted: AcceptedSpecs::new(),
             told: Vec::new(),
             tally: Tally::default(),
         }
@@ -373,9 +373,9 @@ impl<'i> Sequence<'i> {
         let now = self.settings().await;
         let keys: BTreeSet<&ResourceKey> = self.accepted.keys().chain(accepted.keys()).collect();
         for key in keys {
-            let digest = |of: &Accepted| of.get(key).map(|(digest, _)| *digest);
+            let digest = |of: &AcceptedSpecs| of.get(key).map(|(digest, _)| *digest);
             let change = Seen { key: key.clone(), before: digest(&self.accepted), after: digest(&accepted) };
-            let owner_in = |of: &Accepted| of.get(key).and_then(|(_, owner)| owner.clone());
+            let owner_in = |of: &AcceptedSpecs| of.get(key).and_then(|(_, owner)| owner.clone());
             let owner = owner_in(&self.accepted);
             if change.before == change.after {
                 let is_lost = owner.is_some() && owner != owner_in(&accepted);

@@ -22,7 +22,7 @@ use windlass_store::{ProposalFilter, Reading, Repository, Severity, Trigger};
 
 use super::error::HttpError;
 use super::repositories::find;
-use super::request::{Answer, Body, accepted, ok};
+use super::request::{Answer, Body, json_accepted, ok};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::drift::{Found, differences_of, fields_of, last_change};
@@ -133,7 +133,7 @@ pub(super) async fn revert(
     Path(id): Path<String>,
     Body(body): Body<DriftTarget>,
 ) -> Answer {
-    accepted(&revert_one(&server, &who, &id, &body).await?)
+    json_accepted(&revert_one(&server, &who, &id, &body).await?)
 }
 
 /// Proposes to make a resource what git says.

@@ -124,7 +124,7 @@ pub(crate) fn created(body: &impl Serialize) -> Answer {
 }
 
 /// A JSON answer for something that was begun.
-pub(crate) fn accepted(body: &impl Serialize) -> Answer {
+pub(crate) fn json_accepted(body: &impl Serialize) -> Answer {
     Ok((StatusCode::ACCEPTED, Json(body)).into_response())
 }
 

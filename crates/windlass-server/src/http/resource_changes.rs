@@ -18,7 +18,7 @@ use windlass_store::{AccountWriting, Resource};
 
 use super::error::HttpError;
 use super::proposals;
-use super::request::{Answer, Body, IfMatch, Query, accepted, created, done, ok, tagged};
+use super::request::{Answer, Body, IfMatch, Query, created, done, json_accepted, ok, tagged};
 use super::resources::{find, shown};
 use crate::auth::Identity;
 use crate::contents::with_known_contents;
@@ -96,7 +96,7 @@ pub(super) async fn create(
     if let Some(waiting) = pass_gate(&server, &mut writing, &who, change, around).await? {
         server.commit(writing).await?;
         changed(&server);
-        return accepted(&waiting);
+        return json_accepted(&waiting);
     }
     let (body, generation) = shown(&mut writing, &who, noun, &key).await?;
     server.commit(writing).await?;
@@ -139,7 +139,7 @@ pub(super) async fn change(
         if let Some(waiting) = pass_gate(&server, &mut writing, &who, change, around).await? {
             server.commit(writing).await?;
             changed(&server);
-            return accepted(&waiting);
+            return json_accepted(&waiting);
         }
     }
     let (body, generation) = shown(&mut writing, &who, noun, &before.key).await?;
@@ -255,5 +255,5 @@ pub(super) async fn remove(
     let waiting = pass_gate(&server, &mut writing, &who, change, around).await?;
     server.commit(writing).await?;
     changed(&server);
-    waiting.map_or_else(done, |waiting| accepted(&waiting))
+    waiting.map_or_else(done, |waiting| json_accepted(&waiting))
 }

@@ -21,7 +21,7 @@ use super::error::HttpError;
 use super::page::{PageQuery, cut, read_id};
 use super::plan_sets::PlanFacts;
 use super::repositories::find;
-use super::request::{Answer, Body, Query, accepted, ok};
+use super::request::{Answer, Body, Query, json_accepted, ok};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::gatekeeper::may_approve;
@@ -54,7 +54,7 @@ pub(super) async fn sync_now(
 ) -> Answer {
     let run_id = request_sync(&server, &who, &id, &body).await?;
     let info = load(&server, &who, &run_id, query.wait.unwrap_or(0)).await?;
-    accepted(&RunEnvelope { sync_run: info })
+    json_accepted(&RunEnvelope { sync_run: info })
 }
 
 /// Asks for a sync, and tells which run it will be.

@@ -17,7 +17,7 @@ use super::body::read_whole;
 use super::error::HttpError;
 use super::origin::{ClientScheme, Origin};
 use super::repositories::find;
-use super::request::{Answer, accepted, header_text, ok};
+use super::request::{Answer, header_text, json_accepted, ok};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::server::Server;
@@ -36,7 +36,7 @@ pub(super) async fn receive(
         webhook::Request { repository: &repository, from: &from, headers: &parts.headers, body: &body };
     let answer = |status, reason| WebhookAnswer { status, reason };
     match webhook::receive(&server, &request).await? {
-        Outcome::Accepted => accepted(&answer(WebhookStatus::Accepted, None)),
+        Outcome::Accepted => json_accepted(&answer(WebhookStatus::Accepted, None)),
         Outcome::Duplicate => ok(&answer(WebhookStatus::Duplicate, None)),
         Outcome::Ignored(reason) => ok(&answer(WebhookStatus::Ignored, Some(reason))),
     }

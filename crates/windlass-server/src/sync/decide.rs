@@ -12,13 +12,13 @@ use windlass_core::time::Timestamp;
 /// A plan, and what of the differences is not in it because someone said it is meant.
 pub(crate) struct Decided {
     pub(crate) plan: Plan,
-    pub(crate) accepted: Vec<(Change, String)>,
+    pub(crate) accepted_drift: Vec<(Change, String)>,
 }
 
 impl Decided {
     /// Nothing differs.
     pub(super) fn nothing(account: &str) -> Decided {
-        Decided { plan: Plan::nothing(account), accepted: Vec::new() }
+        Decided { plan: Plan::nothing(account), accepted_drift: Vec::new() }
     }
 }
 
@@ -31,16 +31,16 @@ pub(super) fn decide(
     now: Timestamp,
 ) -> Decided {
     let mut comparison = compare(desired, live, repository);
-    let mut accepted = Vec::new();
+    let mut accepted_drift = Vec::new();
     comparison.changes.retain(|change| match acceptances.of(&change.key, change.desired, change.base, now) {
         Some(acceptance) => {
             let reason = format!("accepted by {}: {}", acceptance.by, acceptance.reason);
-            accepted.push((change.clone(), reason));
+            accepted_drift.push((change.clone(), reason));
             false
         }
         None => true,
     });
-    Decided { plan: plan::build(desired, comparison, confirmation), accepted }
+    Decided { plan: plan::build(desired, comparison, confirmation), accepted_drift }
 }
 
 /// Differences that are not offered, as a run shows them.
@@ -50,7 +50,7 @@ pub(super) fn skipped(decided: &Decided, held_back: &[usize]) -> Vec<Value> {
         let key = &refusal.resource;
         told(format!("destroy_{}", key.kind), key.kind.slug(), &key.name, &refusal.reason)
     });
-    let accepted = decided.accepted.iter().map(|(change, reason)| {
+    let accepted_drift = decided.accepted_drift.iter().map(|(change, reason)| {
         told(
             format!("{}_{}", change.action(), change.key.kind),
             change.key.kind.slug(),
@@ -63,7 +63,7 @@ pub(super) fn skipped(decided: &Decided, held_back: &[usize]) -> Vec<Value> {
         let key = &step.change.key;
         told(step.action_name(), key.kind.slug(), &key.name, "rejected until git or live changes")
     });
-    refused.chain(accepted).chain(held).collect()
+    refused.chain(accepted_drift).chain(held).collect()
 }
 
 /// Why a plan may not be proposed.
