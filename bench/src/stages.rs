@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::desired::Desired;
 use windlass_core::diff::compare;
-use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::{Context, FileManifest, Memo, Role, SourceFile, assemble, read_file};
 use windlass_core::plan::{self, Confirmation, Plan};
 use windlass_testkit::fleet::ACCOUNT;
@@ -29,9 +29,9 @@ pub(crate) struct StageRow {
     pub(crate) read: Sample,
     /// Declarations to a checked fleet.
     pub(crate) assemble: Sample,
-    /// Compare and plan when nothing is live.
+    /// Compare and plan when nothing is accepted.
     pub(crate) plan_all: Sample,
-    /// Compare and plan when the previous edition is live.
+    /// Compare and plan when the previous edition is accepted.
     pub(crate) plan_few: Sample,
     /// The plan of everything as the text that `--format json` prints.
     pub(crate) print_all: Sample,
@@ -62,18 +62,18 @@ pub(crate) fn measure(case: &Case, asked: usize) -> Outcome<StageRow> {
     if let Some(problem) = fleet.diagnostics.first().or(previous.diagnostics.first()) {
         return Err(format!("the fleet of {} has a problem: {}", case.name, problem.message).into());
     }
-    let live = Live::after(&previous.desired, &owner());
+    let accepted = Accepted::after(&previous.desired, &owner());
     let mut times = Times::default();
     for _ in 0..case.runs(asked) {
-        times.run_stages(&files, &live);
-        times.run_whole(&files, &live, &mut memo);
+        times.run_stages(&files, &accepted);
+        times.run_whole(&files, &accepted, &mut memo);
     }
     Ok(StageRow {
         fleet: case.name,
         files: files.len(),
         bytes: case.bytes(),
         resources: fleet.desired.resources.len(),
-        changes: plan_against(&fleet.desired, &live).steps.len(),
+        changes: plan_against(&fleet.desired, &accepted).steps.len(),
         read: Sample::of(times.read),
         assemble: Sample::of(times.assemble),
         plan_all: Sample::of(times.plan_all),
@@ -85,27 +85,27 @@ pub(crate) fn measure(case: &Case, asked: usize) -> Outcome<StageRow> {
 }
 
 impl Times {
-    fn run_stages(&mut self, files: &[SourceFile], live: &Live) {
+    fn run_stages(&mut self, files: &[SourceFile], accepted: &Accepted) {
         let context = Context::offline();
         let manifests = timed(&mut self.read, || read_all(files));
         let fleet = timed(&mut self.assemble, || assemble(manifests, &context));
-        let plan = timed(&mut self.plan_all, || plan_against(&fleet.desired, &Live::default()));
-        timed(&mut self.plan_few, || plan_against(&fleet.desired, live));
+        let plan = timed(&mut self.plan_all, || plan_against(&fleet.desired, &Accepted::default()));
+        timed(&mut self.plan_few, || plan_against(&fleet.desired, accepted));
         timed(&mut self.print_all, || {
             serde_json::to_vec_pretty(&plan.document()).expect("a plan is plain values")
         });
     }
 
-    fn run_whole(&mut self, files: &[SourceFile], live: &Live, memo: &mut Memo) {
+    fn run_whole(&mut self, files: &[SourceFile], accepted: &Accepted, memo: &mut Memo) {
         timed(&mut self.cold, || {
             let fleet = Memo::default().read_once(files, &Context::offline());
-            let plan = plan_against(&fleet.desired, &Live::default());
+            let plan = plan_against(&fleet.desired, &Accepted::default());
             (fleet, plan)
         });
         let context = Context::offline();
         timed(&mut self.known, || {
             let fleet = memo.read(files, &context);
-            plan_against(&fleet.desired, live)
+            plan_against(&fleet.desired, accepted)
         });
     }
 }
@@ -124,8 +124,8 @@ fn read_all(files: &[SourceFile]) -> Vec<Arc<FileManifest>> {
     files.iter().enumerate().map(read).map(Arc::new).collect()
 }
 
-fn plan_against(desired: &Desired, live: &Live) -> Plan {
-    plan::build(desired, compare(desired, live, &owner()), Confirmation::Missing)
+fn plan_against(desired: &Desired, accepted: &Accepted) -> Plan {
+    plan::build(desired, compare(desired, accepted, &owner()), Confirmation::Missing)
 }
 
 fn owner() -> Owner {

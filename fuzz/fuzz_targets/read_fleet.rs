@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use windlass_core::diff::compare;
-use windlass_core::live::{Live, Owner};
+use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::manifest::{Context, Memo, SourceFile};
 use windlass_core::plan::{self, Confirmation};
 
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     }
     let repository = Owner::Repository("fuzz".to_owned());
-    let live = Live::after(&fleet.desired, &repository);
-    let plan = plan::build(&fleet.desired, compare(&fleet.desired, &live, &repository), Confirmation::Missing);
+    let accepted = Accepted::after(&fleet.desired, &repository);
+    let plan = plan::build(&fleet.desired, compare(&fleet.desired, &accepted, &repository), Confirmation::Missing);
     assert!(plan.is_empty());
 });

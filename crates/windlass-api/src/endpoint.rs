@@ -303,11 +303,11 @@ endpoints! {
     WebhookReceive Post "/api/v1/webhooks/{repository}" Public, NONE, (serde_json::Value) -> (t::WebhookAnswer):
         "Takes a forge's word that something was pushed, if it is signed with the repository's secret.";
     DriftReport Get "/api/v1/system/gitops_repositories/{id}/drift_report" Needs(GitopsRead), NONE,
-        (-) -> (t::DriftReport): "How live differs from git, and who made it so.";
+        (-) -> (t::DriftReport): "How the accepted state differs from git, and who made it so.";
     DriftRevert Post "/api/v1/system/gitops_repositories/{id}/drift/revert" Needs(GitopsSync), NONE,
         (t::DriftTarget) -> (t::Reverted): "Proposes to make a resource what git says.";
     DriftAdopt Post "/api/v1/system/gitops_repositories/{id}/drift/adopt" Needs(GitopsWrite), NONE,
-        (t::AdoptBody) -> (t::Adopted): "Makes a patch, or pushes a branch, that makes git say what is live.";
+        (t::AdoptBody) -> (t::Adopted): "Makes a patch, or pushes a branch, that writes the accepted state into git.";
     DriftAccept Post "/api/v1/system/gitops_repositories/{id}/drift/accept" Needs(GitopsApprove), NONE,
         (t::AcceptBody) -> (t::DriftReport): "Says that a difference is meant, until a date.";
     DriftUnaccept Post "/api/v1/system/gitops_repositories/{id}/drift/unaccept" Needs(GitopsApprove), NONE,
@@ -353,8 +353,8 @@ endpoints! {
         "Applies an approved proposal now instead of at the next turn, and tells what came of it.";
 
     ResourceList Get "/api/v1/system/resources" Needs(FleetRead), LIST_ALL_RESOURCES, (-) -> (t::ResourceList):
-        "Live resources of every kind.";
-    Export Get "/api/v1/system/export_fleet_yaml" Needs(FleetRead), EXPORT, (-) -> (-): "Live state as a fleet.yaml.";
+        "Accepted resources of every kind.";
+    Export Get "/api/v1/system/export_fleet_yaml" Needs(FleetRead), EXPORT, (-) -> (-): "Accepted state as a fleet.yaml.";
 
     EventList Get "/api/v1/system/fleet_events" Needs(GitopsRead), LIST_EVENTS, (-) -> (t::EventList): "What happened.";
     EventStream Get "/api/v1/system/fleet_events/stream" Needs(GitopsRead), FOLLOW_EVENTS, (-) -> (-):
@@ -398,7 +398,7 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
         response,
     };
     vec![
-        endpoint(Verb::List, Method::Get, &all, read, format!("Live {plural}, by name."), None, info),
+        endpoint(Verb::List, Method::Get, &all, read, format!("Accepted {plural}, by name."), None, info),
         endpoint(
             Verb::Create,
             Method::Post,

@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv6Net};
 
+use crate::accepted::Accepted;
 use crate::digest::Digest;
-use crate::live::Live;
 use crate::resource::{Kind, Spec, member_name};
 use crate::value::{Address, Cidr};
 
@@ -47,13 +47,13 @@ impl Allocation {
     }
 }
 
-/// Allocates what the live resources of an account leave out.
-pub fn allocate(account_id: &str, live: &Live) -> Allocation {
-    let mut allocation = Allocation { networks: networks(account_id, live), addresses: BTreeMap::new() };
+/// Allocates what the accepted resources of an account leave out.
+pub fn allocate(account_id: &str, accepted: &Accepted) -> Allocation {
+    let mut allocation = Allocation { networks: networks(account_id, accepted), addresses: BTreeMap::new() };
     let mut pools: BTreeMap<&str, Pool> =
         allocation.networks.iter().map(|(name, cidr)| (name.as_str(), Pool::new(*cidr))).collect();
     let mut waiting = Vec::new();
-    for (name, resource) in live.resources.of_kind(Kind::VirtualIp) {
+    for (name, resource) in accepted.resources.of_kind(Kind::VirtualIp) {
         let declared = match resource.spec.as_ref() {
             Spec::VirtualIp(spec) => spec.address,
             _ => None,
@@ -68,7 +68,7 @@ pub fn allocate(account_id: &str, live: &Live) -> Allocation {
         }
     }
     // Peers first: there are more of them, and a virtual IP has less reason to be where it is.
-    let peers = live.resources.of_kind(Kind::Peer).map(|(name, _)| (Kind::Peer, name));
+    let peers = accepted.resources.of_kind(Kind::Peer).map(|(name, _)| (Kind::Peer, name));
     for (kind, name) in peers.chain(waiting) {
         let pool = pools.get_mut(member_name(name).0);
         if let Some(address) = pool.and_then(|pool| pool.take(account_id, kind, name)) {
@@ -78,10 +78,10 @@ pub fn allocate(account_id: &str, live: &Live) -> Allocation {
     allocation
 }
 
-fn networks(account_id: &str, live: &Live) -> BTreeMap<String, Cidr> {
+fn networks(account_id: &str, accepted: &Accepted) -> BTreeMap<String, Cidr> {
     let mut found: BTreeMap<String, Cidr> = BTreeMap::new();
     let mut waiting = Vec::new();
-    for (name, resource) in live.resources.of_kind(Kind::Network) {
+    for (name, resource) in accepted.resources.of_kind(Kind::Network) {
         let declared = match resource.spec.as_ref() {
             Spec::Network(spec) => spec.cidr,
             _ => None,

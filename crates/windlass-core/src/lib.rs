@@ -9,6 +9,7 @@
 //! Nothing here waits, reads a file, asks the time or draws a random number: the same input gives the same bytes.
 //! Users' mistakes are collected as [`diagnostic::Diagnostic`]s, all of them, with their place.
 
+pub mod accepted;
 pub mod access;
 pub mod address_guard;
 pub mod adopt;
@@ -29,7 +30,6 @@ pub mod fairness;
 pub mod gate;
 mod graph;
 pub mod inbound;
-pub mod live;
 pub mod manifest;
 pub mod plan;
 pub mod proposal;

@@ -127,7 +127,7 @@ pub enum Work {
     Sync,
     /// Planning its pull requests, all of them: whoever opens one can open another.
     PullRequests,
-    /// What people ask for: previews, tests, and changes that adopt what is live.
+    /// What people ask for: previews, tests, and changes that adopt the accepted state.
     Requests,
 }
 

@@ -1,4 +1,4 @@
-//! What is live becomes the fleet's own text, and nothing else in it changes.
+//! The accepted state becomes the fleet's own text, and nothing else in it changes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::sync::Arc;
@@ -22,30 +22,30 @@ fn read_text(text: &str) -> Fleet {
     fleet
 }
 
-/// Everything in which `live` differs from `declared`.
-fn differences(declared: &Fleet, live: &Fleet) -> Wanted {
+/// Everything in which `accepted` differs from `declared`.
+fn differences(declared: &Fleet, accepted: &Fleet) -> Wanted {
     let mut wanted = Wanted::new();
-    for (kind, name, resource) in live.desired.resources.iter() {
+    for (kind, name, resource) in accepted.desired.resources.iter() {
         wanted.push((ResourceKey::new(kind, name), Some(Arc::clone(&resource.spec))));
     }
     for (kind, name, _) in declared.desired.resources.iter() {
-        if !live.desired.resources.contains(kind, name) {
+        if !accepted.desired.resources.contains(kind, name) {
             wanted.push((ResourceKey::new(kind, name), None));
         }
     }
     wanted
 }
 
-fn adopt_all(declared: &Fleet, live: &Fleet) -> Result<Vec<Edited>, AdoptError> {
-    adopt(declared, &differences(declared, live), &Context::offline())
+fn adopt_all(declared: &Fleet, accepted: &Fleet) -> Result<Vec<Edited>, AdoptError> {
+    adopt(declared, &differences(declared, accepted), &Context::offline())
 }
 
 const HEAD: &str = "version: 1\naccount: acme\n";
 
-/// The text that makes `before` declare what `live` declares; both without their head.
-fn adopted(before: &str, live: &str) -> String {
+/// The text that makes `before` declare what `accepted` declares; both without their head.
+fn adopted(before: &str, accepted: &str) -> String {
     let fleet = read_text(&format!("{HEAD}{before}"));
-    let edited = adopt_all(&fleet, &read_text(&format!("{HEAD}{live}"))).unwrap();
+    let edited = adopt_all(&fleet, &read_text(&format!("{HEAD}{accepted}"))).unwrap();
     match edited.as_slice() {
         [] => before.to_owned(),
         [edited] => edited.after.strip_prefix(HEAD).unwrap().to_owned(),
@@ -53,8 +53,8 @@ fn adopted(before: &str, live: &str) -> String {
     }
 }
 
-fn check(before: &str, live: &str, expected: &str) {
-    assert_eq!(adopted(before, live), expected, "\nbefore:\n{before}\nlive:\n{live}");
+fn check(before: &str, accepted: &str, expected: &str) {
+    assert_eq!(adopted(before, accepted), expected, "\nbefore:\n{before}\naccepted:\n{accepted}");
 }
 
 #[test]
@@ -76,14 +76,14 @@ nodes:
 
   - {hostname: b, template: t, region: eu}\t# tab
 ";
-    let live = "nodes: [{hostname: a, template: u, region: us, instance_type: m2, config: {note: 'new: one'}}, {hostname: b, template: t, region: 'no'}]\n";
+    let accepted = "nodes: [{hostname: a, template: u, region: us, instance_type: m2, config: {note: 'new: one'}}, {hostname: b, template: t, region: 'no'}]\n";
     let expected = before
         .replace("template: t\n", "template: u\n")
         .replace("'eu'", "'us'")
         .replace("\"m1\"", "\"m2\"")
         .replace("note: old", "note: \"new: one\"")
         .replace("region: eu}", "region: \"no\"}");
-    check(before, live, &expected);
+    check(before, accepted, &expected);
 }
 
 #[test]
@@ -99,7 +99,7 @@ nodes:
     protect: true  # goes as well
   - {hostname: b, template: t, region: eu, protect: true}
 ";
-    let live = "nodes: [{hostname: a, template: t}, {hostname: b, template: t, protect: true}]\n";
+    let accepted = "nodes: [{hostname: a, template: t}, {hostname: b, template: t, protect: true}]\n";
     let expected = "\
 nodes:
   - # about the name
@@ -107,7 +107,7 @@ nodes:
     template: t
   - {hostname: b, template: t, protect: true}
 ";
-    check(before, live, expected);
+    check(before, accepted, expected);
 }
 
 #[test]
@@ -119,7 +119,7 @@ nodes:
   # between
   b: {template: t}
 ";
-    let live = "nodes: {a: {template: t, labels: {tier: edge}}, b: {template: t, protect: true}}\n";
+    let accepted = "nodes: {a: {template: t, labels: {tier: edge}}, b: {template: t, protect: true}}\n";
     let expected = "\
 nodes:
   a:
@@ -128,7 +128,7 @@ nodes:
   # between
   b: {template: t, protect: true}
 ";
-    check(before, live, expected);
+    check(before, accepted, expected);
 }
 
 #[test]
@@ -144,7 +144,7 @@ templates:
   u: {node_platform: debian-12-amd64, modules: [a@1.0.0, b@1.0.0]}
 modules: {a: {version: 1.0.0}, b: {version: 1.0.0}, c: {version: 1.0.0}, d: {version: 1.0.0}}
 ";
-    let live = before
+    let accepted = before
         .replace("      - b@1.0.0  # second\n", "")
         .replace("# third", "\n      - d@1.0.0")
         .replace("[a@1.0.0, b@1.0.0]", "[b@1.0.0]");
@@ -152,7 +152,7 @@ modules: {a: {version: 1.0.0}, b: {version: 1.0.0}, c: {version: 1.0.0}, d: {ver
         .replace("      - b@1.0.0  # second\n", "")
         .replace("# third\n", "# third\n      - d@1.0.0\n")
         .replace("[a@1.0.0, b@1.0.0]", "[b@1.0.0]");
-    check(before, &live, &expected);
+    check(before, &accepted, &expected);
 }
 
 #[test]
@@ -169,8 +169,8 @@ modules:
         # after
         /etc/other: {content: x}
 ";
-    let live = before.replace("world\n", "you\n\n            all\n");
-    check(before, &live, &live);
+    let accepted = before.replace("world\n", "you\n\n            all\n");
+    check(before, &accepted, &accepted);
 }
 
 #[test]
@@ -205,7 +205,7 @@ templates:
   t:
     node_platform: debian-12-amd64
 ";
-    let live = "\
+    let accepted = "\
 clusters: {a: {}, b: {labels: {x: y}}}
 nodes: {a: {template: t}, b: {template: t}}
 assignments: {\"a:m\": {enabled: false}}
@@ -236,7 +236,7 @@ modules:
   - name: m
     priority: 5
 ";
-    check(before, live, expected);
+    check(before, accepted, expected);
 }
 
 #[test]
@@ -271,7 +271,7 @@ sdwan:
       virtual_ips: [{name: v, primary_holder: a}]
     - name: m
 ";
-    let live = "\
+    let accepted = "\
 nodes: [{hostname: a, template: t}, {hostname: b, template: t}]
 sdwan:
   networks:
@@ -297,7 +297,7 @@ sdwan:
         - name: w
           primary_holder: a
 ";
-    check(before, live, expected);
+    check(before, accepted, expected);
 }
 
 #[test]
@@ -310,25 +310,25 @@ fn a_destroyed_network_takes_along_what_stood_inside_it() {
 #[test]
 fn line_ends_and_a_missing_one_at_the_end_stay() {
     let before = "clusters:\r\n  - name: a\r\n    labels: {x: y}\t# c\r\n  - name: b";
-    let live = "clusters: [{name: a}, {name: b, protect: true}, {name: c}]\n";
+    let accepted = "clusters: [{name: a}, {name: b, protect: true}, {name: c}]\n";
     let expected = "clusters:\r\n  - name: a\r\n  - name: b\r\n    protect: true\r\n  - name: c";
-    check(before, live, expected);
+    check(before, accepted, expected);
 }
 
 #[test]
 fn a_merged_key_is_overridden_where_it_is_used() {
     let before = "nodes:\n  a: &base {template: t, region: eu}\n  b: {<<: *base}\n";
-    let live = "nodes: {a: {template: t, region: eu}, b: {template: t, region: us}}\n";
-    check(before, live, "nodes:\n  a: &base {template: t, region: eu}\n  b: {<<: *base, region: us}\n");
-    let live = "nodes: {a: {template: t, region: eu}, b: {template: t}}\n";
-    check(before, live, "nodes:\n  a: &base {template: t, region: eu}\n  b: {template: t}\n");
+    let accepted = "nodes: {a: {template: t, region: eu}, b: {template: t, region: us}}\n";
+    check(before, accepted, "nodes:\n  a: &base {template: t, region: eu}\n  b: {<<: *base, region: us}\n");
+    let accepted = "nodes: {a: {template: t, region: eu}, b: {template: t}}\n";
+    check(before, accepted, "nodes:\n  a: &base {template: t, region: eu}\n  b: {template: t}\n");
 }
 
 #[test]
 fn an_alias_is_replaced_and_what_it_stands_for_stays() {
     let before = "clusters:\n- {name: a, labels: &l {x: y}}\n- {name: b, labels: *l}\n";
-    let live = "clusters: {a: {labels: {x: y}}, b: {labels: {x: z}}}\n";
-    check(before, live, "clusters:\n- {name: a, labels: &l {x: y}}\n- {name: b, labels: {x: z}}\n");
+    let accepted = "clusters: {a: {labels: {x: y}}, b: {labels: {x: z}}}\n";
+    check(before, accepted, "clusters:\n- {name: a, labels: &l {x: y}}\n- {name: b, labels: {x: z}}\n");
 }
 
 #[test]
@@ -336,8 +336,9 @@ fn an_anchor_that_others_use_needs_a_hand() {
     let fleet = read_text(&format!(
         "{HEAD}clusters:\n- {{name: a, labels: &l {{x: y}}}}\n- {{name: b, labels: *l}}\n"
     ));
-    let live = read_text(&format!("{HEAD}clusters: {{a: {{labels: {{x: z}}}}, b: {{labels: {{x: y}}}}}}\n"));
-    let error = adopt_all(&fleet, &live).unwrap_err();
+    let accepted =
+        read_text(&format!("{HEAD}clusters: {{a: {{labels: {{x: z}}}}, b: {{labels: {{x: y}}}}}}\n"));
+    let error = adopt_all(&fleet, &accepted).unwrap_err();
     let AdoptError::NeedsHand { key, suggestion, .. } = error else { panic!("{error}") };
     assert_eq!(key, ResourceKey::new(Kind::Cluster, "a"));
     assert_eq!(suggestion, "clusters:\n  - name: a\n    labels: {x: z}\n");
@@ -346,8 +347,8 @@ fn an_anchor_that_others_use_needs_a_hand() {
 #[test]
 fn a_peer_of_a_network_that_is_not_declared_here_needs_a_hand() {
     let fleet = read_text(HEAD);
-    let live = read_text(&format!("{HEAD}sdwan: {{networks: [{{name: n, peers: [{{host: a}}]}}]}}\n"));
-    let mut wanted = differences(&fleet, &live);
+    let accepted = read_text(&format!("{HEAD}sdwan: {{networks: [{{name: n, peers: [{{host: a}}]}}]}}\n"));
+    let mut wanted = differences(&fleet, &accepted);
     wanted.retain(|(key, _)| key.kind == Kind::Peer);
     let error = adopt(&fleet, &wanted, &Context::offline()).unwrap_err();
     assert_eq!(
@@ -416,30 +417,30 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn adopting_everything_declares_what_is_live(before in tape(), live in tape(), spread in spread(), blocks in any::<bool>()) {
+    fn adopting_everything_declares_the_accepted_state(before in tape(), accepted in tape(), spread in spread(), blocks in any::<bool>()) {
         let mut files = Model::from_tape(&before).files(&spread);
         if blocks {
             files = in_blocks(files);
         }
         let fleet = read(&files);
         prop_assert!(!fleet.has_errors(), "{:?}", fleet.diagnostics);
-        let live = read(&Model::from_tape(&live).files(&[]));
-        let edited = adopt_all(&fleet, &live);
+        let accepted = read(&Model::from_tape(&accepted).files(&[]));
+        let edited = adopt_all(&fleet, &accepted);
         prop_assert!(edited.is_ok(), "{:?}", edited);
         let again = read(&edited_files(&files, &edited.unwrap()));
-        prop_assert_eq!(again.desired.digest(), live.desired.digest());
-        prop_assert_eq!(adopt_all(&again, &live), Ok(Vec::new()));
+        prop_assert_eq!(again.desired.digest(), accepted.desired.digest());
+        prop_assert_eq!(adopt_all(&again, &accepted), Ok(Vec::new()));
     }
 
     #[test]
-    fn adopting_one_resource_changes_no_other(before in tape(), live in tape(), spread in spread(), choice in any::<usize>()) {
+    fn adopting_one_resource_changes_no_other(before in tape(), accepted in tape(), spread in spread(), choice in any::<usize>()) {
         let files = in_blocks(Model::from_tape(&before).files(&spread));
         let fleet = read(&files);
-        let live = read(&Model::from_tape(&live).files(&[]));
-        let mut wanted = differences(&fleet, &live);
-        wanted.retain(|(key, live)| {
+        let accepted = read(&Model::from_tape(&accepted).files(&[]));
+        let mut wanted = differences(&fleet, &accepted);
+        wanted.retain(|(key, accepted)| {
             let declared = fleet.desired.resources.get(key.kind, &key.name);
-            declared.is_some() && live.is_some() && declared.map(|it| it.digest) != live.as_ref().map(|it| it.digest())
+            declared.is_some() && accepted.is_some() && declared.map(|it| it.digest) != accepted.as_ref().map(|it| it.digest())
         });
         prop_assume!(!wanted.is_empty());
         let chosen = wanted.swap_remove(choice % wanted.len());

@@ -6,34 +6,34 @@ use std::sync::Arc;
 
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
+use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::allocate::{Allocation, allocate};
-use windlass_core::live::{Live, LiveResource, Owner};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::shape::{Decoder, TextValue as _};
 use windlass_core::value::{Address, Cidr};
 use windlass_core::yaml;
 
-fn add(live: &mut Live, kind: Kind, name: &str, text: &str) {
+fn add(accepted: &mut Accepted, kind: Kind, name: &str, text: &str) {
     let (tree, _) = yaml::parse(text);
     let tree = tree.unwrap();
     let spec = Spec::decode(kind, tree.root(), &mut Decoder::default()).unwrap();
-    let resource = LiveResource { digest: spec.digest(), spec: Arc::new(spec), owner: Owner::Nobody };
-    live.resources.insert(ResourceKey::new(kind, name), resource);
+    let resource = AcceptedResource { digest: spec.digest(), spec: Arc::new(spec), owner: Owner::Nobody };
+    accepted.resources.insert(ResourceKey::new(kind, name), resource);
 }
 
-fn network(live: &mut Live, name: &str, cidr: Option<&str>) {
-    add(live, Kind::Network, name, &cidr.map(|cidr| format!("cidr: {cidr}")).unwrap_or_default());
+fn network(accepted: &mut Accepted, name: &str, cidr: Option<&str>) {
+    add(accepted, Kind::Network, name, &cidr.map(|cidr| format!("cidr: {cidr}")).unwrap_or_default());
 }
 
-fn peers(live: &mut Live, network: &str, count: usize) {
+fn peers(accepted: &mut Accepted, network: &str, count: usize) {
     for number in 0..count {
-        add(live, Kind::Peer, &format!("{network}/host-{number}"), "");
+        add(accepted, Kind::Peer, &format!("{network}/host-{number}"), "");
     }
 }
 
-fn virtual_ip(live: &mut Live, name: &str, address: Option<&str>) {
+fn virtual_ip(accepted: &mut Accepted, name: &str, address: Option<&str>) {
     let address = address.map(|address| format!("\naddress: '{address}'")).unwrap_or_default();
-    add(live, Kind::VirtualIp, name, &format!("primary_holder: host-0{address}"));
+    add(accepted, Kind::VirtualIp, name, &format!("primary_holder: host-0{address}"));
 }
 
 fn cidr(text: &str) -> Cidr {
@@ -41,10 +41,10 @@ fn cidr(text: &str) -> Cidr {
 }
 
 /// Every address of a network, none twice.
-fn addresses(live: &Live, allocation: &Allocation, network: &str) -> BTreeSet<Address> {
+fn addresses(accepted: &Accepted, allocation: &Allocation, network: &str) -> BTreeSet<Address> {
     let mut found = BTreeSet::new();
     for (kind, name, _) in
-        live.resources.iter().filter(|(_, name, _)| name.starts_with(&format!("{network}/")))
+        accepted.resources.iter().filter(|(_, name, _)| name.starts_with(&format!("{network}/")))
     {
         let address = match kind {
             Kind::Peer => allocation.peer(name),
@@ -59,13 +59,13 @@ fn addresses(live: &Live, allocation: &Allocation, network: &str) -> BTreeSet<Ad
 
 #[test]
 fn allocations_are_what_they_were() {
-    let mut live = Live::default();
-    network(&mut live, "fabric", None);
-    network(&mut live, "office", Some("10.20.0.0/24"));
-    peers(&mut live, "fabric", 1);
-    peers(&mut live, "office", 1);
-    virtual_ip(&mut live, "fabric/front", None);
-    let allocation = allocate("account-1", &live);
+    let mut accepted = Accepted::default();
+    network(&mut accepted, "fabric", None);
+    network(&mut accepted, "office", Some("10.20.0.0/24"));
+    peers(&mut accepted, "fabric", 1);
+    peers(&mut accepted, "office", 1);
+    virtual_ip(&mut accepted, "fabric/front", None);
+    let allocation = allocate("account-1", &accepted);
     let told = [
         allocation.network("fabric").unwrap().to_string(),
         allocation.peer("fabric/host-0").unwrap().to_string(),
@@ -80,34 +80,34 @@ fn allocations_are_what_they_were() {
         "10.20.0.30",
     ];
     assert_eq!(told, expected);
-    assert_ne!(allocate("account-2", &live).network("fabric"), allocation.network("fabric"));
+    assert_ne!(allocate("account-2", &accepted).network("fabric"), allocation.network("fabric"));
     assert_eq!(allocation.network("gone"), None);
     assert_eq!(allocation.peer("fabric/gone"), None);
 }
 
 #[test]
 fn what_is_declared_is_kept_and_avoided() {
-    let mut live = Live::default();
-    network(&mut live, "all", Some("fd00::/9"));
-    network(&mut live, "a", None);
-    network(&mut live, "b", None);
-    let allocation = allocate("acme", &live);
+    let mut accepted = Accepted::default();
+    network(&mut accepted, "all", Some("fd00::/9"));
+    network(&mut accepted, "a", None);
+    network(&mut accepted, "b", None);
+    let allocation = allocate("acme", &accepted);
     assert_eq!(allocation.network("all"), Some(cidr("fd00::/9")));
     for name in ["a", "b"] {
         assert!(!allocation.network(name).unwrap().overlaps(&cidr("fd00::/9")), "{name}");
     }
     let own = allocation.network("a").unwrap().0.network().to_string();
-    network(&mut live, "inside", Some(&format!("{own}/80")));
-    assert_ne!(allocate("acme", &live).network("a"), allocation.network("a"));
-    network(&mut live, "all", Some("fc00::/7"));
-    assert_eq!(allocate("acme", &live).network("a"), None, "nothing is left");
+    network(&mut accepted, "inside", Some(&format!("{own}/80")));
+    assert_ne!(allocate("acme", &accepted).network("a"), allocation.network("a"));
+    network(&mut accepted, "all", Some("fc00::/7"));
+    assert_eq!(allocate("acme", &accepted).network("a"), None, "nothing is left");
 
-    network(&mut live, "tiny", Some("10.0.0.0/30"));
-    peers(&mut live, "tiny", 1);
+    network(&mut accepted, "tiny", Some("10.0.0.0/30"));
+    peers(&mut accepted, "tiny", 1);
     for address in ["10.0.0.1", "10.0.0.2"] {
-        let mut live = live.clone();
-        virtual_ip(&mut live, "tiny/front", Some(address));
-        let allocation = allocate("acme", &live);
+        let mut accepted = accepted.clone();
+        virtual_ip(&mut accepted, "tiny/front", Some(address));
+        let allocation = allocate("acme", &accepted);
         assert_eq!(allocation.virtual_ip("tiny/front").unwrap().to_string(), address);
         assert_ne!(allocation.peer("tiny/host-0").unwrap().to_string(), address);
     }
@@ -126,40 +126,40 @@ fn a_full_network_gives_nothing_and_a_network_that_is_not_there_neither() {
         ("0.0.0.0/0", 12),
         ("'::/0'", 12),
     ] {
-        let mut live = Live::default();
-        network(&mut live, "n", Some(text));
-        peers(&mut live, "n", 10);
-        virtual_ip(&mut live, "n/one", None);
-        virtual_ip(&mut live, "n/two", None);
-        let found = addresses(&live, &allocate("acme", &live), "n");
+        let mut accepted = Accepted::default();
+        network(&mut accepted, "n", Some(text));
+        peers(&mut accepted, "n", 10);
+        virtual_ip(&mut accepted, "n/one", None);
+        virtual_ip(&mut accepted, "n/two", None);
+        let found = addresses(&accepted, &allocate("acme", &accepted), "n");
         assert_eq!(found.len(), room, "{text}");
         let cidr = cidr(text.trim_matches('\''));
         assert!(found.iter().all(|address| cidr.contains(address)), "{text}: {found:?}");
     }
-    let mut live = Live::default();
-    peers(&mut live, "gone", 1);
-    assert_eq!(allocate("acme", &live).peer("gone/host-0"), None);
+    let mut accepted = Accepted::default();
+    peers(&mut accepted, "gone", 1);
+    assert_eq!(allocate("acme", &accepted).peer("gone/host-0"), None);
 }
 
 #[test]
 fn a_large_network_that_is_nearly_full_is_filled_to_the_last_address() {
-    let mut live = Live::default();
-    network(&mut live, "n", Some("10.0.0.0/20"));
-    peers(&mut live, "n", 4100);
-    assert_eq!(addresses(&live, &allocate("acme", &live), "n").len(), 4094);
+    let mut accepted = Accepted::default();
+    network(&mut accepted, "n", Some("10.0.0.0/20"));
+    peers(&mut accepted, "n", 4100);
+    assert_eq!(addresses(&accepted, &allocate("acme", &accepted), "n").len(), 4094);
 }
 
 #[test]
 fn virtual_ips_stay_where_they_are_while_peers_come() {
-    let mut live = Live::default();
-    network(&mut live, "n", Some("10.0.0.0/24"));
-    virtual_ip(&mut live, "n/front", None);
-    let before = allocate("acme", &live).virtual_ip("n/front");
-    peers(&mut live, "n", 100);
-    assert_eq!(allocate("acme", &live).virtual_ip("n/front"), before);
+    let mut accepted = Accepted::default();
+    network(&mut accepted, "n", Some("10.0.0.0/24"));
+    virtual_ip(&mut accepted, "n/front", None);
+    let before = allocate("acme", &accepted).virtual_ip("n/front");
+    peers(&mut accepted, "n", 100);
+    assert_eq!(allocate("acme", &accepted).virtual_ip("n/front"), before);
 }
 
-type Step<'s> = Box<dyn Fn(&mut Live) + 's>;
+type Step<'s> = Box<dyn Fn(&mut Accepted) + 's>;
 
 proptest! {
     #[test]
@@ -173,17 +173,17 @@ proptest! {
         for (index, name) in names.iter().enumerate() {
             let (count, own) = (counts[index], format!("10.{index}.0.0/24"));
             let own = is_declared[index].then_some(own);
-            steps.push(Box::new(move |live| network(live, name, own.as_deref())));
-            steps.push(Box::new(move |live| peers(live, name, count)));
-            steps.push(Box::new(move |live| virtual_ip(live, &format!("{name}/front"), None)));
+            steps.push(Box::new(move |accepted| network(accepted, name, own.as_deref())));
+            steps.push(Box::new(move |accepted| peers(accepted, name, count)));
+            steps.push(Box::new(move |accepted| virtual_ip(accepted, &format!("{name}/front"), None)));
         }
-        let (mut live, mut reversed) = (Live::default(), Live::default());
-        steps.iter().for_each(|step| step(&mut live));
+        let (mut accepted, mut reversed) = (Accepted::default(), Accepted::default());
+        steps.iter().for_each(|step| step(&mut accepted));
         steps.iter().rev().for_each(|step| step(&mut reversed));
-        let allocation = allocate("acme", &live);
+        let allocation = allocate("acme", &accepted);
         prop_assert_eq!(&allocation, &allocate("acme", &reversed));
 
-        let mut crowded = live.clone();
+        let mut crowded = accepted.clone();
         network(&mut crowded, &other, None);
         peers(&mut crowded, &other, 5);
         add(&mut crowded, Kind::Template, "web", "node_platform: debian-12-amd64");
@@ -195,7 +195,7 @@ proptest! {
             prop_assert!(is_declared[index] || ula.overlaps(&cidr) && cidr.0.prefix_len() == 64);
             prop_assert!(!networks.iter().any(|network| network.overlaps(&cidr)));
             networks.push(cidr);
-            let found = addresses(&live, &allocation, name);
+            let found = addresses(&accepted, &allocation, name);
             prop_assert_eq!(found.len(), counts[index] + 1);
             prop_assert!(found.iter().all(|address| cidr.contains(address)));
             prop_assert_eq!(with_others.network(name), Some(cidr));

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::conflict::{Claim, Claimant, Holdings, OpenProposal, claims_of};
 use windlass_core::desired::Desired;
 use windlass_core::diff::{Cause, compare};
-use windlass_core::live::{Live, LiveResource, Owner};
 use windlass_core::manifest::{Context, Memo, SourceFile};
 use windlass_core::plan::{self, Confirmation, Step};
 use windlass_core::resource::ResourceKey;
@@ -72,10 +72,10 @@ fn owner(repository: &str) -> Owner {
     Owner::Repository(repository.to_owned())
 }
 
-/// What is live and open, as a server would keep it.
+/// The accepted state and open, as a server would keep it.
 #[derive(Default)]
 struct Account {
-    live: Live,
+    accepted: Accepted,
     open: Vec<(OpenProposal, Step)>,
     opened: usize,
 }
@@ -83,12 +83,12 @@ struct Account {
 impl Account {
     fn holdings(&self) -> Holdings {
         let mut holdings = Holdings::default();
-        for (kind, name, live) in self.live.resources.iter() {
-            let owner = match &live.owner {
+        for (kind, name, accepted) in self.accepted.resources.iter() {
+            let owner = match &accepted.owner {
                 Owner::Nobody => None,
                 Owner::Repository(id) => Some(id.as_str()),
             };
-            holdings.accept(&ResourceKey::new(kind, name), owner, &live.spec, None);
+            holdings.accept(&ResourceKey::new(kind, name), owner, &accepted.spec, None);
         }
         self.open.iter().for_each(|(proposal, _)| holdings.propose(proposal.clone()));
         holdings
@@ -97,7 +97,7 @@ impl Account {
     /// Proposes everything that differs. Returns what of it is blocked by a conflict.
     fn sync(&mut self, repository: &str, desired: &Desired) -> Vec<ResourceKey> {
         self.open.retain(|(proposal, _)| proposal.repository_id != repository);
-        let comparison = compare(desired, &self.live, &owner(repository));
+        let comparison = compare(desired, &self.accepted, &owner(repository));
         let plan = plan::build(desired, comparison, Confirmation::MassDestroy);
         let mut blocked = Vec::new();
         for step in plan.steps {
@@ -125,7 +125,7 @@ impl Account {
         let (proposal, step) = self.open[index].clone();
         let (change, key) = (&step.change, &step.change.key);
         let claimant = Claimant::Repository { id: &proposal.repository_id, proposal: Some(&proposal.id) };
-        let current = self.live.resources.get(key.kind, &key.name);
+        let current = self.accepted.resources.get(key.kind, &key.name);
         let is_as_approved = current.map(|current| current.digest) == change.base;
         if !is_as_approved || !self.holdings().conflicts(change, claimant).is_empty() {
             return;
@@ -133,10 +133,10 @@ impl Account {
         match (&change.after, change.desired) {
             (Some(spec), Some(digest)) => {
                 let owner = owner(&proposal.repository_id);
-                let resource = LiveResource { spec: spec.clone(), digest, owner };
-                self.live.resources.insert(key.clone(), resource);
+                let resource = AcceptedResource { spec: spec.clone(), digest, owner };
+                self.accepted.resources.insert(key.clone(), resource);
             }
-            _ => drop(self.live.resources.remove(key.kind, &key.name)),
+            _ => drop(self.accepted.resources.remove(key.kind, &key.name)),
         }
         self.open.remove(index);
     }
@@ -144,9 +144,9 @@ impl Account {
     /// Ranges that two accepted resources of different repositories both have.
     fn clashes(&self) -> Vec<(Claim, Claim)> {
         let mut held: Vec<(Claim, &Owner)> = Vec::new();
-        for (kind, name, live) in self.live.resources.iter() {
+        for (kind, name, accepted) in self.accepted.resources.iter() {
             let key = ResourceKey::new(kind, name);
-            held.extend(claims_of(&key, &live.spec).into_iter().map(|claim| (claim, &live.owner)));
+            held.extend(claims_of(&key, &accepted.spec).into_iter().map(|claim| (claim, &accepted.owner)));
         }
         let mut clashes = Vec::new();
         for (index, (one, owner)) in held.iter().enumerate() {
@@ -183,8 +183,8 @@ proptest! {
         }
         // A contested proposal changes nothing while someone owns what it wants.
         for (proposal, _) in account.open.iter().filter(|(proposal, _)| proposal.cause == Cause::Contested) {
-            let live = account.live.resources.get(proposal.key.kind, &proposal.key.name);
-            prop_assert!(live.is_none_or(|live| live.owner != owner(&proposal.repository_id)));
+            let accepted = account.accepted.resources.get(proposal.key.kind, &proposal.key.name);
+            prop_assert!(accepted.is_none_or(|accepted| accepted.owner != owner(&proposal.repository_id)));
         }
     }
 
@@ -214,7 +214,7 @@ proptest! {
         while let Some(index) = account.open.iter().position(|(proposal, _)| proposal.repository_id == "edge") {
             account.apply(index);
         }
-        let owned = account.live.resources.iter().filter(|(_, _, live)| live.owner == owner("edge")).count();
+        let owned = account.accepted.resources.iter().filter(|(_, _, accepted)| accepted.owner == owner("edge")).count();
         prop_assert_eq!(owned, one.resources.len());
     }
 }

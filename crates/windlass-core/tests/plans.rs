@@ -1,10 +1,10 @@
 //! Ownership, adoption, guards, cap and grouping, each on the smallest fleet that shows it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::code::Code;
 use windlass_core::desired::Desired;
 use windlass_core::diff::{Action, Cause, compare};
-use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::{Context, Memo, SourceFile};
 use windlass_core::plan::{self, Confirmation, Plan, Standing, StoredPlan, members_of};
 use windlass_core::resource::{Kind, ResourceKey};
@@ -22,9 +22,9 @@ fn repository(name: &str) -> Owner {
 }
 
 fn plan_from(before: &str, after: &str) -> Plan {
-    let live = Live::after(&desired(before), &repository("ours"));
+    let accepted = Accepted::after(&desired(before), &repository("ours"));
     let after = desired(after);
-    plan::build(&after, compare(&after, &live, &repository("ours")), Confirmation::Missing)
+    plan::build(&after, compare(&after, &accepted, &repository("ours")), Confirmation::Missing)
 }
 
 fn steps(plan: &Plan) -> Vec<String> {
@@ -56,18 +56,18 @@ fn an_update_tells_fields_with_their_defaults() {
 
 #[test]
 fn two_repositories_share_an_account_without_fighting() {
-    let live = Live::after(&desired("clusters: [{name: theirs}]"), &repository("theirs"));
+    let accepted = Accepted::after(&desired("clusters: [{name: theirs}]"), &repository("theirs"));
     let ours = desired("clusters: [{name: ours}]");
-    let plan = plan::build(&ours, compare(&ours, &live, &repository("ours")), Confirmation::Missing);
+    let plan = plan::build(&ours, compare(&ours, &accepted, &repository("ours")), Confirmation::Missing);
     assert_eq!(steps(&plan), ["create cluster ours"]);
     assert_eq!(plan.problems, []);
 }
 
 #[test]
 fn what_another_repository_owns_is_an_error_that_names_it() {
-    let live = Live::after(&desired("clusters: [{name: shared}]"), &repository("theirs"));
+    let accepted = Accepted::after(&desired("clusters: [{name: shared}]"), &repository("theirs"));
     let ours = desired("clusters: [{name: shared, labels: {a: b}}, {name: ours}]");
-    let plan = plan::build(&ours, compare(&ours, &live, &repository("ours")), Confirmation::Missing);
+    let plan = plan::build(&ours, compare(&ours, &accepted, &repository("ours")), Confirmation::Missing);
     assert_eq!(steps(&plan), ["create cluster ours", "update cluster shared"]);
     assert_eq!(plan.steps[1].change.cause, Cause::Contested);
     assert_eq!(plan.problems.len(), 1);
@@ -77,10 +77,10 @@ fn what_another_repository_owns_is_an_error_that_names_it() {
 
 #[test]
 fn what_nobody_owns_is_adopted_by_an_update_that_says_so() {
-    let live =
-        Live::after(&desired("clusters: [{name: same}, {name: other}, {name: alone}]"), &Owner::Nobody);
+    let accepted =
+        Accepted::after(&desired("clusters: [{name: same}, {name: other}, {name: alone}]"), &Owner::Nobody);
     let ours = desired("clusters: [{name: same}, {name: other, labels: {a: b}}]");
-    let plan = plan::build(&ours, compare(&ours, &live, &repository("ours")), Confirmation::Missing);
+    let plan = plan::build(&ours, compare(&ours, &accepted, &repository("ours")), Confirmation::Missing);
     assert_eq!(steps(&plan), ["update cluster other", "update cluster same"]);
     assert!(plan.steps.iter().all(|step| step.change.cause == Cause::Adopted));
     assert_eq!(plan.steps[0].reason(), "adopts a resource nobody owned, and changes labels.a");
@@ -90,9 +90,10 @@ fn what_nobody_owns_is_adopted_by_an_update_that_says_so() {
 #[test]
 fn an_emptied_file_is_stopped_until_someone_confirms() {
     let before = desired(&clusters(0..11));
-    let live = Live::after(&before, &repository("ours"));
+    let accepted = Accepted::after(&before, &repository("ours"));
     let empty = desired("");
-    let plan = |confirmation| plan::build(&empty, compare(&empty, &live, &repository("ours")), confirmation);
+    let plan =
+        |confirmation| plan::build(&empty, compare(&empty, &accepted, &repository("ours")), confirmation);
     let stopped = plan(Confirmation::Missing).stopped.unwrap();
     assert_eq!((stopped.destroys, stopped.owned), (11, 11));
     assert_eq!(plan(Confirmation::MassDestroy).stopped, None);
@@ -103,12 +104,13 @@ fn an_emptied_file_is_stopped_until_someone_confirms() {
 
 #[test]
 fn a_confirmation_lasts_for_what_was_confirmed_and_for_nothing_more() {
-    let live = Live::after(&desired(&clusters(0..20)), &repository("ours"));
+    let accepted = Accepted::after(&desired(&clusters(0..20)), &repository("ours"));
     let keys = |range: std::ops::Range<usize>| {
         range.map(|number| ResourceKey::new(Kind::Cluster, format!("c-{number:03}"))).collect()
     };
     let left = desired(&clusters(0..2));
-    let plan = |confirmation| plan::build(&left, compare(&left, &live, &repository("ours")), confirmation);
+    let plan =
+        |confirmation| plan::build(&left, compare(&left, &accepted, &repository("ours")), confirmation);
     assert_eq!(plan(Confirmation::Earlier(keys(0..20))).stopped, None);
     assert_eq!(plan(Confirmation::Earlier(keys(2..20))).stopped, None);
     assert_eq!(plan(Confirmation::Earlier(keys(3..20))).stopped.map(|stopped| stopped.destroys), Some(18));
@@ -234,7 +236,7 @@ fn digests_are_what_they_were() {
     assert_eq!(node.spec.canonical_bytes(), br#"{"labels":{"tier":"edge"},"template":"t"}"#);
     assert_eq!(node.digest.short(), "7a7cc97a65ad");
     let plan =
-        plan::build(&fleet, compare(&fleet, &Live::default(), &repository("r")), Confirmation::Missing);
+        plan::build(&fleet, compare(&fleet, &Accepted::default(), &repository("r")), Confirmation::Missing);
     assert_eq!(
         (fleet.digest().short(), plan.digest().short()),
         ("dbccc2eeb049".to_owned(), "093f6bdd2e05".to_owned())

@@ -3,11 +3,11 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::code::Severity;
 use windlass_core::desired::Desired;
 use windlass_core::diagnostic::has_errors;
 use windlass_core::diff::{Action, Cause, compare};
-use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::{Context, Fleet, Memo, Role, read_file};
 use windlass_core::plan::{self, Confirmation, Plan};
 use windlass_core::resource::{Kind, Spec};
@@ -32,8 +32,8 @@ fn ours() -> Owner {
     Owner::Repository("ours".to_owned())
 }
 
-fn plan_to(desired: &Desired, live: &Live) -> Plan {
-    plan::build(desired, compare(desired, live, &ours()), Confirmation::MassDestroy)
+fn plan_to(desired: &Desired, accepted: &Accepted) -> Plan {
+    plan::build(desired, compare(desired, accepted, &ours()), Confirmation::MassDestroy)
 }
 
 proptest! {
@@ -48,12 +48,12 @@ proptest! {
     #[test]
     fn a_plan_that_was_applied_leaves_nothing_to_plan(before in tape(), after in tape(), spread in spread()) {
         let (before, after) = (read(&before, &spread), read(&after, &spread));
-        let live = Live::after(&before.desired, &ours());
-        let plan = plan_to(&after.desired, &live);
+        let accepted = Accepted::after(&before.desired, &ours());
+        let plan = plan_to(&after.desired, &accepted);
         let errors = plan.problems.iter().filter(|remark| remark.code.severity() == Severity::Error).count();
         prop_assert_eq!(errors, 0, "{:?}", &plan.problems);
         // Applying checks on each step that what it refers to is there and that nothing refers to what goes.
-        let applied = pretend::apply(&live, &plan, &ours());
+        let applied = pretend::apply(&accepted, &plan, &ours());
         prop_assert!(applied.is_ok(), "{:?}", applied);
         let again = plan_to(&after.desired, &applied.unwrap());
         prop_assert_eq!(again.steps, vec![]);
@@ -62,7 +62,7 @@ proptest! {
     #[test]
     fn the_order_respects_every_reference(before in tape(), after in tape()) {
         let (before, after) = (read(&before, &[]), read(&after, &[]));
-        let plan = plan_to(&after.desired, &Live::after(&before.desired, &ours()));
+        let plan = plan_to(&after.desired, &Accepted::after(&before.desired, &ours()));
         let position = |kind: Kind, name: &str| {
             plan.steps.iter().position(|step| step.change.key.kind == kind && step.change.key.name == name)
         };
@@ -94,7 +94,7 @@ proptest! {
     fn form_file_and_order_do_not_matter(tape in tape(), one in spread(), other in spread()) {
         let (first, second) = (read(&tape, &one), read(&tape, &other));
         prop_assert_eq!(first.desired.digest(), second.desired.digest());
-        let plans = [&first, &second].map(|fleet| plan_to(&fleet.desired, &Live::default()).canonical_bytes());
+        let plans = [&first, &second].map(|fleet| plan_to(&fleet.desired, &Accepted::default()).canonical_bytes());
         prop_assert_eq!(&plans[0], &plans[1]);
     }
 
@@ -102,23 +102,23 @@ proptest! {
     fn nothing_of_others_is_touched(before in tape(), after in tape(), owners in vec(0..3_u8, 64)) {
         let (before, after) = (read(&before, &[]), read(&after, &[]));
         let theirs = Owner::Repository("theirs".to_owned());
-        let mut live = Live::after(&before.desired, &ours());
+        let mut accepted = Accepted::after(&before.desired, &ours());
         let keys: Vec<_> = before.desired.resources.iter().map(|(kind, name, _)| (kind, name.to_owned())).collect();
         for ((kind, name), owner) in keys.iter().zip(owners) {
-            let mut resource = live.resources.remove(*kind, name).unwrap();
+            let mut resource = accepted.resources.remove(*kind, name).unwrap();
             resource.owner = [ours(), theirs.clone(), Owner::Nobody][usize::from(owner)].clone();
-            live.resources.insert(windlass_core::resource::ResourceKey::new(*kind, name), resource);
+            accepted.resources.insert(windlass_core::resource::ResourceKey::new(*kind, name), resource);
         }
-        let comparison = compare(&after.desired, &live, &ours());
+        let comparison = compare(&after.desired, &accepted, &ours());
         for change in &comparison.changes {
-            let owner = live.resources.get(change.key.kind, &change.key.name).map(|live| &live.owner);
+            let owner = accepted.resources.get(change.key.kind, &change.key.name).map(|accepted| &accepted.owner);
             prop_assert_eq!(owner == Some(&theirs), change.cause == Cause::Contested, "{}", change.key);
             if change.action() == Action::Destroy {
                 prop_assert_eq!(owner, Some(&ours()), "{}", change.key);
             }
         }
         let refused = after.desired.resources.iter().filter(|(kind, name, _)| {
-            live.resources.get(*kind, name).is_some_and(|live| live.owner == theirs)
+            accepted.resources.get(*kind, name).is_some_and(|accepted| accepted.owner == theirs)
         });
         prop_assert_eq!(comparison.problems.len(), refused.count());
     }
@@ -140,7 +140,7 @@ proptest! {
     #[test]
     fn protected_resources_are_never_destroyed(before in tape(), after in tape()) {
         let (before, after) = (read(&before, &[]), read(&after, &[]));
-        let plan = plan_to(&after.desired, &Live::after(&before.desired, &ours()));
+        let plan = plan_to(&after.desired, &Accepted::after(&before.desired, &ours()));
         for step in plan.steps.iter().filter(|step| step.change.action() == Action::Destroy) {
             prop_assert!(!step.change.before.as_ref().unwrap().is_protected());
         }

@@ -1,8 +1,8 @@
 //! Plans as they are told: the same from a document, never markup, never too long.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::diff::compare;
-use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::{Context, Fleet, Memo, SourceFile};
 use windlass_core::plan::{self, Confirmation, Foreseen, Outlook, Plan, ReadPlan};
 use windlass_core::tell::{MAX_MARKDOWN, Planned, markdown};
@@ -15,9 +15,9 @@ fn fleet(body: &str) -> Fleet {
 
 fn plan_from(before: &str, after: &str) -> Plan {
     let owner = Owner::Repository("ours".to_owned());
-    let live = Live::after(&fleet(before).desired, &owner);
+    let accepted = Accepted::after(&fleet(before).desired, &owner);
     let after = fleet(after).desired;
-    plan::build(&after, compare(&after, &live, &owner), Confirmation::MassDestroy)
+    plan::build(&after, compare(&after, &accepted, &owner), Confirmation::MassDestroy)
 }
 
 fn read_back(text: &str) -> ReadPlan {
@@ -37,7 +37,7 @@ fn a_plan_reads_the_same_from_its_document() {
     let problems = fleet("nodes: {x: {colour: red}}").diagnostics;
     let told = Planned {
         problems: &problems,
-        from: "live",
+        from: "accepted state",
         provider_configs: vec!["aws"],
         cap: 2,
         remaining: 3,

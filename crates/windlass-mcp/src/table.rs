@@ -83,7 +83,7 @@ fn repository_rows() -> Vec<Tool> {
             "system_gitops_get_drift_report",
             Effect::Looks,
             Operation::DriftReport,
-            "How live differs from git, and who made it so.",
+            "How the accepted state differs from git, and who made it so.",
         ),
     ]
 }
@@ -138,7 +138,7 @@ fn fleet_rows() -> Vec<Tool> {
             "system_export_fleet_yaml",
             Effect::Looks,
             Operation::Export,
-            "Live state as a fleet.yaml. Values that look like secrets are masked as (hidden).",
+            "Accepted state as a fleet.yaml. Values that look like secrets are masked as (hidden).",
         ),
         Tool::row::<resources::CreateNode>(
             "system_create_node",

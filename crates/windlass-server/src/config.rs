@@ -81,7 +81,7 @@ pub struct Rhythm {
     pub schedule: Duration,
     /// Whether something approved can be applied.
     pub apply: Duration,
-    /// Whether live is still what git last said.
+    /// Whether the accepted state is still what git last said.
     pub drift: Duration,
     /// Whether something happened that alerts tell, or a notification is due.
     pub notifications: Duration,

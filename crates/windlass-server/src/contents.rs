@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::content::{ContentChange, ContentDifference, ContentId};
 use windlass_core::desired::Desired;
 use windlass_core::diagnostic::{Code, Diagnostic};
-use windlass_core::live::{Live, Owner};
 use windlass_core::resource::Spec;
 use windlass_source::{GitObjects, Mirror, Objects, content_differences};
 
@@ -66,11 +66,17 @@ impl LookedUp {
 }
 
 /// The content that a later change of this repository may start from: what is accepted, and what may be accepted next.
-pub(crate) fn worth_keeping(desired: &Desired, live: &Live, repository: &Owner) -> BTreeSet<ContentId> {
+pub(crate) fn worth_keeping(
+    desired: &Desired,
+    accepted: &Accepted,
+    repository: &Owner,
+) -> BTreeSet<ContentId> {
     let declared = desired.resources.iter().map(|(_, _, declared)| &declared.spec);
-    let owned =
-        live.resources.iter().filter(|(_, _, live)| live.owner == *repository || live.owner == Owner::Nobody);
-    let specs = declared.chain(owned.map(|(_, _, live)| &live.spec));
+    let owned = accepted
+        .resources
+        .iter()
+        .filter(|(_, _, accepted)| accepted.owner == *repository || accepted.owner == Owner::Nobody);
+    let specs = declared.chain(owned.map(|(_, _, accepted)| &accepted.spec));
     let mut kept = BTreeSet::new();
     specs.for_each(|spec| spec.repository_paths(&mut |path, _| kept.extend(path.content())));
     kept

@@ -1,4 +1,4 @@
-//! The drift sensor: is live still what git last said, and if not, who made it so?
+//! The drift sensor: is the accepted state still what git last said, and if not, who made it so?
 
 use serde_json::{Value, json};
 use tracing::Instrument as _;
@@ -24,7 +24,7 @@ pub(crate) struct Found {
 impl Found {
     /// The acceptance of a difference, if it holds.
     pub(crate) fn acceptance(&self, difference: &Difference) -> Option<&Acceptance> {
-        self.acceptances.of(&difference.key, difference.desired, difference.live, self.now)
+        self.acceptances.of(&difference.key, difference.desired, difference.accepted, self.now)
     }
 
     /// Those nobody accepted.
@@ -38,7 +38,7 @@ impl Found {
     }
 }
 
-/// How live differs from what a repository last said.
+/// How the accepted state differs from what a repository last said.
 pub(crate) async fn differences_of(
     reading: &mut Reading,
     account_id: &str,
@@ -67,24 +67,24 @@ async fn found_among(
 ) -> Result<Found, StoreError> {
     let names = repository_names(reading, account_id).await?;
     let owner = owner_of(Some(repository_id), &names);
-    let (mut wanted, mut live) = (ResourceMap::default(), ResourceMap::default());
+    let (mut wanted, mut accepted) = (ResourceMap::default(), ResourceMap::default());
     for differing in differing {
-        if let Some((digest, settled)) = differing.wanted {
-            wanted.insert(differing.key.clone(), Wanted { digest, settled });
+        if let Some((digest, last_agreed)) = differing.wanted {
+            wanted.insert(differing.key.clone(), Wanted { digest, last_agreed });
         }
-        if let Some((digest, owner_id)) = differing.live {
-            live.insert(differing.key, Present { digest, owner: owner_of(owner_id.as_deref(), &names) });
+        if let Some((digest, owner_id)) = differing.accepted {
+            accepted.insert(differing.key, Present { digest, owner: owner_of(owner_id.as_deref(), &names) });
         }
     }
     let acceptances = reading.acceptances(repository_id).await?;
     Ok(Found {
-        differences: differences(&wanted, &live, &owner),
+        differences: differences(&wanted, &accepted, &owner),
         acceptances: acceptances.into_iter().collect(),
         now: now(),
     })
 }
 
-/// The fields in which a resource differs: `before` is what git says, `after` what is live.
+/// The fields in which a resource differs: `before` is what git says, `after` the accepted state.
 pub(crate) async fn fields_of(
     reading: &mut Reading,
     account_id: &str,
@@ -93,14 +93,14 @@ pub(crate) async fn fields_of(
 ) -> Result<Vec<FieldChange>, StoreError> {
     let key = &difference.key;
     let wanted = reading.wanted_specs(repository_id, Some(std::slice::from_ref(key))).await?;
-    let live = reading.resource(account_id, key).await?;
+    let accepted = reading.resource(account_id, key).await?;
     let change = Change {
         key: key.clone(),
         cause: Cause::Edited,
         before: wanted.get(key.kind, &key.name).cloned(),
         base: difference.desired,
-        after: live.map(|live| live.spec),
-        desired: difference.live,
+        after: accepted.map(|accepted| accepted.spec),
+        desired: difference.accepted,
     };
     Ok(change.fields())
 }
@@ -160,8 +160,9 @@ impl News<'_> {
             .drifted()
             .filter(|difference| {
                 let before = told.remove(difference.key.kind, &difference.key.name);
-                !before
-                    .is_some_and(|drift| drift.desired == difference.desired && drift.live == difference.live)
+                !before.is_some_and(|drift| {
+                    drift.desired == difference.desired && drift.accepted == difference.accepted
+                })
             })
             .collect();
         let resolved = told.iter().map(|(kind, name, _)| ResourceKey::new(kind, name)).collect();
@@ -196,7 +197,7 @@ async fn tell_drift(
     let drift = Drift {
         key: key.clone(),
         desired: difference.desired,
-        live: difference.live,
+        accepted: difference.accepted,
         fields: json!(fields),
         changed_by: changed_by.clone(),
         changed_at,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::allocate::allocate;
 use windlass_core::conflict::{Claim, Claimant, Holdings, Scope, new_claims};
 use windlass_core::desired::Desired;
 use windlass_core::diff::Change;
-use windlass_core::live::{Live, LiveResource, Owner};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{Reading, Resource, ResourceFilter, ResourceHead, StoreError};
 
@@ -28,7 +28,7 @@ pub(crate) enum Declarations<'d> {
     Read(&'d Desired),
 }
 
-/// Loads who has what. `near` is what is live of what the changes change and refer to.
+/// Loads who has what. `near` is the accepted state of what the changes change and refer to.
 pub(crate) async fn load(
     reading: &mut Reading,
     account_id: &str,
@@ -131,8 +131,8 @@ async fn load_addresses(
     for (kind, network) in members {
         found.extend(reading.resources_in(account_id, *kind, network).await?);
     }
-    let live = Live { resources: found.iter().map(live_of).collect() };
-    let allocation = allocate(account_id, &live);
+    let accepted = Accepted { resources: found.iter().map(accepted_resource).collect() };
+    let allocation = allocate(account_id, &accepted);
     for resource in &found {
         let allocated = Claim::allocated(&resource.key, &allocation);
         holdings.accept(&resource.key, resource.owner_id.as_deref(), &resource.spec, allocated);
@@ -140,7 +140,7 @@ async fn load_addresses(
     Ok(())
 }
 
-fn live_of(resource: &Resource) -> (ResourceKey, LiveResource) {
+fn accepted_resource(resource: &Resource) -> (ResourceKey, AcceptedResource) {
     let spec = std::sync::Arc::clone(&resource.spec);
-    (resource.key.clone(), LiveResource { spec, digest: resource.digest, owner: Owner::Nobody })
+    (resource.key.clone(), AcceptedResource { spec, digest: resource.digest, owner: Owner::Nobody })
 }

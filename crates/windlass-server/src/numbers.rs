@@ -76,10 +76,10 @@ numbers! {
     FETCH_SECONDS SlowHistogram "windlass_git_fetch_seconds" ["outcome"], "how long fetches from git remotes took: `done` or `failed`";
     FETCH_BYTES Counter "windlass_git_fetch_bytes_total" [], "bytes that git remotes sent";
     PROPOSALS Gauge "windlass_proposals_open" ["status"], "open proposals of all accounts: `pending_approval` or `approved`; counted once a minute";
-    APPLIED Counter "windlass_proposals_applied_total" [], "changes that became live";
+    APPLIED Counter "windlass_proposals_applied_total" [], "changes that were applied";
     FAILED Counter "windlass_proposals_failed_total" [], "approved changes that could not be made";
     APPLY_SECONDS QuickHistogram "windlass_apply_commit_seconds" [], "how long a group of changes took, from looking at it to having it stored";
-    APPLY_WAIT SlowHistogram "windlass_apply_wait_seconds" [], "how long a change waited from its approval until it was live";
+    APPLY_WAIT SlowHistogram "windlass_apply_wait_seconds" [], "how long a change waited from its approval until it was applied";
     DRIFT Gauge "windlass_drifted_resources" [], "resources of all accounts that someone changed by hand; counted once a minute";
     HALTED Gauge "windlass_accounts_halted" [], "accounts in which the kill switch is pulled; counted once a minute";
     WEBHOOKS Counter "windlass_webhooks_total" ["sender", "outcome"], "deliveries of webhooks by forge: `accepted`, `duplicate`, `ignored`, `limited` or `refused`";
@@ -224,7 +224,7 @@ pub(crate) fn fetch(outcome: Outcome, bytes: u64, took: Duration) {
     metrics::counter!(FETCH_BYTES).increment(bytes);
 }
 
-/// A group of changes that became live, and how long each had waited.
+/// A group of changes that were applied, and how long each had waited.
 pub(crate) fn applied(took: Duration, count: u64, waited: impl Iterator<Item = Duration>) {
     for wait in waited {
         metrics::histogram!(APPLY_WAIT).record(wait.as_secs_f64());

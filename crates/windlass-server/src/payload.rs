@@ -157,17 +157,20 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_be_sent_back_without_losing_what_is_hidden() {
-        let live = json!({"config": {"db_password": "one", "port": 1}, "list": [{"api_token": "two"}],
+        let accepted = json!({"config": {"db_password": "one", "port": 1}, "list": [{"api_token": "two"}],
             "url": "https://u:p@host/x"});
-        let mut shown = hide_secrets(live.clone());
-        assert_eq!(put_back_hidden(Kind::Module, shown.clone(), Some(&live)).ok(), Some(live.clone()));
+        let mut shown = hide_secrets(accepted.clone());
+        assert_eq!(
+            put_back_hidden(Kind::Module, shown.clone(), Some(&accepted)).ok(),
+            Some(accepted.clone())
+        );
         shown["config"]["port"] = json!(2);
-        let mut wanted = live.clone();
+        let mut wanted = accepted.clone();
         wanted["config"]["port"] = json!(2);
-        assert_eq!(put_back_hidden(Kind::Module, shown.clone(), Some(&live)).ok(), Some(wanted));
+        assert_eq!(put_back_hidden(Kind::Module, shown.clone(), Some(&accepted)).ok(), Some(wanted));
         assert!(put_back_hidden(Kind::Module, shown, None).is_err());
         shown = json!({"list": [{"x": 1}, {"api_token": HIDDEN}]});
-        assert!(put_back_hidden(Kind::Module, shown, Some(&live)).is_err());
+        assert!(put_back_hidden(Kind::Module, shown, Some(&accepted)).is_err());
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub(crate) struct Nudges {
     pub(crate) sync: Notify,
     /// Something was approved, or what was in the way is gone.
     pub(crate) apply: Notify,
-    /// Live may not be what git said.
+    /// The accepted state may differ from git.
     pub(crate) drift: Notify,
     /// A notification is due.
     pub(crate) notifications: Notify,

@@ -1,14 +1,14 @@
-//! What is live in an account, loaded as far as a decision needs it.
+//! The accepted state of an account, loaded as far as a decision needs it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::catalogue::{Known, KnownVersions};
 use windlass_core::conflict::{Conflict, Holdings};
 use windlass_core::desired::Desired;
 use windlass_core::diff::Change;
 use windlass_core::digest::Digest;
-use windlass_core::live::{Live, LiveResource, Owner};
 use windlass_core::manifest::Context;
 use windlass_core::proposal::{Existing, blockers};
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
@@ -37,16 +37,16 @@ pub(crate) fn owner_of(owner_id: Option<&str>, names: &Names) -> Owner {
     }
 }
 
-/// Everything live, for comparing with what a repository wants. What is as it should be is not read again: the same
+/// Everything accepted, for comparing with what a repository wants. What is as it should be is not read again: the same
 /// digest is the same spec.
-pub(crate) async fn load_live(
+pub(crate) async fn load_accepted(
     reading: &mut Reading,
     account_id: &str,
     desired: &Desired,
     names: &Names,
-) -> Result<Live, StoreError> {
+) -> Result<Accepted, StoreError> {
     let heads = reading.resource_heads(account_id).await?;
-    let mut live = Live::default();
+    let mut accepted = Accepted::default();
     let mut unread = Vec::new();
     for head in heads {
         let owner = owner_of(head.owner_id.as_deref(), names);
@@ -57,7 +57,7 @@ pub(crate) async fn load_live(
             .map(|declared| Arc::clone(&declared.spec));
         match same {
             Some(spec) => {
-                live.resources.insert(head.key, LiveResource { spec, digest: head.digest, owner });
+                accepted.resources.insert(head.key, AcceptedResource { spec, digest: head.digest, owner });
             }
             None => unread.push((head.key, owner)),
         }
@@ -73,29 +73,29 @@ pub(crate) async fn load_live(
     };
     for resource in others {
         if let Some(owner) = owners.remove(resource.key.kind, &resource.key.name) {
-            live.resources.insert(resource.key.clone(), live_of(resource, owner));
+            accepted.resources.insert(resource.key.clone(), accepted_resource(resource, owner));
         }
     }
-    Ok(live)
+    Ok(accepted)
 }
 
-/// What is live of some resources.
+/// The accepted state of some resources.
 pub(crate) async fn load_some(
     reading: &mut Reading,
     account_id: &str,
     keys: &[ResourceKey],
     names: &Names,
-) -> Result<Live, StoreError> {
-    let mut live = Live::default();
+) -> Result<Accepted, StoreError> {
+    let mut accepted = Accepted::default();
     for resource in reading.resources_of(account_id, keys).await? {
         let owner = owner_of(resource.owner_id.as_deref(), names);
-        live.resources.insert(resource.key.clone(), live_of(resource, owner));
+        accepted.resources.insert(resource.key.clone(), accepted_resource(resource, owner));
     }
-    Ok(live)
+    Ok(accepted)
 }
 
-fn live_of(resource: Resource, owner: Owner) -> LiveResource {
-    LiveResource { spec: resource.spec, digest: resource.digest, owner }
+fn accepted_resource(resource: Resource, owner: Owner) -> AcceptedResource {
+    AcceptedResource { spec: resource.spec, digest: resource.digest, owner }
 }
 
 /// What a fleet's files may refer to in this account.
@@ -132,7 +132,7 @@ pub(crate) struct World {
     holdings: Holdings,
 }
 
-/// What is known of a live resource.
+/// What is known of an accepted resource.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
     pub(crate) digest: Digest,

@@ -42,6 +42,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (11, "approvers", include_str!("../migrations/0011_approvers.sql")),
     (12, "suspicions", include_str!("../migrations/0012_suspicions.sql")),
     (13, "previous_files", include_str!("../migrations/0013_previous_files.sql")),
+    (14, "accepted", include_str!("../migrations/0014_accepted.sql")),
 ];
 
 /// SQLite's page cache for each connection, in KiB (negative means KiB): small, the system caches the file too.

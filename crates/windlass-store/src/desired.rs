@@ -23,8 +23,8 @@ pub struct Wanted {
     pub file: String,
     /// The first file that declared it since its last change was applied, if it moved.
     pub previous_file: Option<String>,
-    /// What live was when git, or whoever approved an edited change, last had their way; none if that never was.
-    pub settled: Option<Digest>,
+    /// What was accepted when git, or whoever approved an edited change, last had their way; none if that never was.
+    pub last_agreed: Option<Digest>,
 }
 
 /// A declared resource that is about to be stored.
@@ -42,26 +42,26 @@ pub struct NewWanted<'d> {
     pub file: &'d str,
 }
 
-/// A resource of which git and live do not say the same.
+/// A resource of which git and the accepted state do not say the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Differing {
     /// Which.
     pub key: ResourceKey,
-    /// What git wants, and what was settled; none if it wants nothing.
+    /// What git wants, and what it wanted when both last agreed; none if it wants nothing.
     pub wanted: Option<(Digest, Option<Digest>)>,
-    /// What is live, and the repository that owns it; none if nothing is.
-    pub live: Option<(Digest, Option<String>)>,
+    /// The accepted state, and the repository that owns it; none if nothing is.
+    pub accepted: Option<(Digest, Option<String>)>,
 }
 
 fn read_differing(row: &mut Row) -> Result<Differing, StoreError> {
     let kind = row.word(Kind::from_word)?;
     let key = ResourceKey::new(kind, row.text()?);
-    let (wanted, settled) = (row.optional_digest()?, row.optional_digest()?);
-    let (live, owner) = (row.optional_digest()?, row.optional_text()?);
+    let (wanted, last_agreed) = (row.optional_digest()?, row.optional_digest()?);
+    let (accepted, owner) = (row.optional_digest()?, row.optional_text()?);
     Ok(Differing {
         key,
-        wanted: wanted.map(|digest| (digest, settled)),
-        live: live.map(|digest| (digest, owner)),
+        wanted: wanted.map(|digest| (digest, last_agreed)),
+        accepted: accepted.map(|digest| (digest, owner)),
     })
 }
 
@@ -72,30 +72,30 @@ fn read_wanted(row: &mut Row) -> Result<Wanted, StoreError> {
         digest: row.digest()?,
         file: row.text()?,
         previous_file: row.optional_text()?,
-        settled: row.optional_digest()?,
+        last_agreed: row.optional_digest()?,
     })
 }
 
-const WANTED_DIFFERS: &str = "SELECT desired.kind, desired.name, desired.digest, desired.settled, resources.digest, \
+const WANTED_DIFFERS: &str = "SELECT desired.kind, desired.name, desired.digest, desired.last_agreed, resources.digest, \
     resources.owner_id FROM desired LEFT JOIN resources ON resources.account_id = $1 \
     AND resources.kind = desired.kind AND resources.name = desired.name \
     WHERE desired.repository_id = $2 AND (resources.digest IS NULL \
     OR resources.digest <> desired.digest OR resources.owner_id IS NULL \
     OR resources.owner_id <> desired.repository_id)";
 
-const LIVE_UNWANTED: &str = "SELECT kind, name, NULL, NULL, digest, owner_id FROM resources WHERE account_id = $1 \
+const ACCEPTED_NOT_DESIRED: &str = "SELECT kind, name, NULL, NULL, digest, owner_id FROM resources WHERE account_id = $1 \
     AND owner_id = $2 AND NOT EXISTS (SELECT 1 FROM desired WHERE desired.repository_id = $2 \
     AND desired.kind = resources.kind AND desired.name = resources.name)";
 
 impl Reading {
-    /// Where what a repository wants is not live as its own, and what it owns and does not want.
+    /// Where what a repository wants is not accepted as its own, and what it owns and does not want.
     pub async fn differing(
         &mut self,
         account_id: &str,
         repository_id: &str,
     ) -> Result<Vec<Differing>, StoreError> {
         let mut rows = self.connection.rows(WANTED_DIFFERS, values![account_id, repository_id]).await?;
-        rows.extend(self.connection.rows(LIVE_UNWANTED, values![account_id, repository_id]).await?);
+        rows.extend(self.connection.rows(ACCEPTED_NOT_DESIRED, values![account_id, repository_id]).await?);
         rows.iter_mut().map(read_differing).collect()
     }
 
@@ -109,15 +109,14 @@ impl Reading {
         let values = || values![account_id, repository_id, key.kind.slug(), &key.name];
         let sql = format!("{WANTED_DIFFERS} AND desired.kind = $3 AND desired.name = $4");
         let mut rows = self.connection.rows_built(sql, values()).await?;
-        let sql = format!("{LIVE_UNWANTED} AND resources.kind = $3 AND resources.name = $4");
+        let sql = format!("{ACCEPTED_NOT_DESIRED} AND resources.kind = $3 AND resources.name = $4");
         rows.extend(self.connection.rows_built(sql, values()).await?);
         rows.first_mut().map(read_differing).transpose()
     }
 
     /// What a repository wants, without specs.
     pub async fn wanted(&mut self, repository_id: &str) -> Result<Vec<Wanted>, StoreError> {
-        let sql =
-            "SELECT kind, name, digest, file, previous_file, settled FROM desired WHERE repository_id = $1";
+        let sql = "SELECT kind, name, digest, file, previous_file, last_agreed FROM desired WHERE repository_id = $1";
         let mut rows = self.connection.rows(sql, values![repository_id]).await?;
         rows.iter_mut().map(read_wanted).collect()
     }
@@ -130,7 +129,7 @@ impl Reading {
     ) -> Result<ResourceMap<(Wanted, Arc<Spec>)>, StoreError> {
         let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]).collect();
         let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
-        let suffix = ") SELECT desired.kind, desired.name, digest, file, previous_file, settled, spec \
+        let suffix = ") SELECT desired.kind, desired.name, digest, file, previous_file, last_agreed, spec \
                       FROM given CROSS JOIN desired WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
                       AND desired.name = given.name";
         let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
@@ -258,27 +257,29 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes where live is what git wants now. Returns how many that is news for.
-    pub async fn wanted_settle(&mut self, repository_id: &str) -> Result<u64, StoreError> {
-        let sql = "UPDATE desired SET settled = digest, previous_file = NULL WHERE repository_id = $1 \
-                   AND (settled IS NULL OR settled <> digest) AND EXISTS (SELECT 1 FROM resources, repositories \
+    /// Notes where the accepted state is what git wants now. Returns how many that is news for.
+    pub async fn desired_mark_agreed(&mut self, repository_id: &str) -> Result<u64, StoreError> {
+        let sql = "UPDATE desired SET last_agreed = digest, previous_file = NULL WHERE repository_id = $1 \
+                   AND (last_agreed IS NULL OR last_agreed <> digest) AND EXISTS (SELECT 1 FROM resources, repositories \
                    WHERE repositories.id = desired.repository_id AND resources.account_id = repositories.account_id \
                    AND resources.kind = desired.kind AND resources.name = desired.name \
                    AND resources.digest = desired.digest AND resources.owner_id = desired.repository_id)";
         self.connection.execute(sql, values![repository_id]).await
     }
 
-    /// Notes what live is, with everyone's consent, for resources of repositories: repository, resource, live.
-    pub async fn wanted_settle_these(
+    /// Notes what is accepted, with everyone's consent, for resources of repositories: repository, resource, accepted.
+    pub async fn desired_mark_agreed_among(
         &mut self,
-        settled: &[(&str, &ResourceKey, Option<Digest>)],
+        agreed: &[(&str, &ResourceKey, Option<Digest>)],
     ) -> Result<(), StoreError> {
-        let rows = settled
+        let rows = agreed
             .iter()
-            .map(|(repository_id, key, live)| values![*repository_id, key.kind.slug(), &key.name, *live])
+            .map(|(repository_id, key, accepted)| {
+                values![*repository_id, key.kind.slug(), &key.name, *accepted]
+            })
             .collect();
-        let prefix = "WITH given (repository_id, kind, name, settled) AS (VALUES";
-        let suffix = ") UPDATE desired SET settled = given.settled, previous_file = NULL FROM given \
+        let prefix = "WITH given (repository_id, kind, name, last_agreed) AS (VALUES";
+        let suffix = ") UPDATE desired SET last_agreed = given.last_agreed, previous_file = NULL FROM given \
                       WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
                       AND desired.name = given.name";
         self.connection.execute_many(prefix, rows, suffix).await?;

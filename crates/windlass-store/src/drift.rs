@@ -1,4 +1,4 @@
-//! Differences between git and live: those that were told, and those that someone said are meant.
+//! Differences between git and the accepted state: those that were told, and those that someone said are meant.
 
 use serde_json::Value as Json;
 use windlass_core::digest::Digest;
@@ -18,8 +18,8 @@ pub struct Drift {
     pub key: ResourceKey,
     /// What git wants.
     pub desired: Option<Digest>,
-    /// What is live.
-    pub live: Option<Digest>,
+    /// The accepted state.
+    pub accepted: Option<Digest>,
     /// The fields that differ.
     pub fields: Json,
     /// Who made the change.
@@ -35,14 +35,14 @@ fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
     Ok(ResourceKey::new(kind, row.text()?))
 }
 
-const ACCEPTANCE: &str = "acceptances.kind, acceptances.name, acceptances.desired_digest, acceptances.live_digest, \
+const ACCEPTANCE: &str = "acceptances.kind, acceptances.name, acceptances.desired_digest, acceptances.accepted_digest, \
                           acceptances.until, acceptances.reason, acceptances.accepted_by, acceptances.at";
 
 fn read_acceptance(row: &mut Row) -> Result<Acceptance, StoreError> {
     Ok(Acceptance {
         key: read_key(row)?,
         desired: row.optional_digest()?,
-        live: row.optional_digest()?,
+        accepted: row.optional_digest()?,
         until: row.optional_moment()?,
         reason: row.text()?,
         by: row.text()?,
@@ -78,7 +78,7 @@ impl Reading {
 
     /// Drift of a repository that was told and is not resolved.
     pub async fn drifts(&mut self, repository_id: &str) -> Result<Vec<Drift>, StoreError> {
-        let sql = "SELECT kind, name, desired_digest, live_digest, fields, changed_by, changed_at, detected_at \
+        let sql = "SELECT kind, name, desired_digest, accepted_digest, fields, changed_by, changed_at, detected_at \
                    FROM drifts WHERE repository_id = $1 ORDER BY kind, name";
         let mut rows = self.connection.rows(sql, values![repository_id]).await?;
         rows.iter_mut()
@@ -86,7 +86,7 @@ impl Reading {
                 Ok(Drift {
                     key: read_key(row)?,
                     desired: row.optional_digest()?,
-                    live: row.optional_digest()?,
+                    accepted: row.optional_digest()?,
                     fields: row.json()?,
                     changed_by: row.text()?,
                     changed_at: row.moment()?,
@@ -126,17 +126,17 @@ impl Writing {
         repository_id: &str,
         acceptance: &Acceptance,
     ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO acceptances (repository_id, kind, name, desired_digest, live_digest, until, reason, \
+        let sql = "INSERT INTO acceptances (repository_id, kind, name, desired_digest, accepted_digest, until, reason, \
                    accepted_by, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
                    ON CONFLICT (repository_id, kind, name) DO UPDATE SET desired_digest = excluded.desired_digest, \
-                   live_digest = excluded.live_digest, until = excluded.until, reason = excluded.reason, \
+                   accepted_digest = excluded.accepted_digest, until = excluded.until, reason = excluded.reason, \
                    accepted_by = excluded.accepted_by, at = excluded.at";
         let values = values![
             repository_id,
             acceptance.key.kind.slug(),
             &acceptance.key.name,
             acceptance.desired,
-            acceptance.live,
+            acceptance.accepted,
             acceptance.until,
             &acceptance.reason,
             &acceptance.by,
@@ -175,17 +175,17 @@ impl Writing {
 
     /// Notes a change made by hand.
     pub async fn drift_put(&mut self, repository_id: &str, drift: &Drift) -> Result<(), StoreError> {
-        let sql = "INSERT INTO drifts (repository_id, kind, name, desired_digest, live_digest, fields, changed_by, \
+        let sql = "INSERT INTO drifts (repository_id, kind, name, desired_digest, accepted_digest, fields, changed_by, \
                    changed_at, detected_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
                    ON CONFLICT (repository_id, kind, name) DO UPDATE SET desired_digest = excluded.desired_digest, \
-                   live_digest = excluded.live_digest, fields = excluded.fields, changed_by = excluded.changed_by, \
+                   accepted_digest = excluded.accepted_digest, fields = excluded.fields, changed_by = excluded.changed_by, \
                    changed_at = excluded.changed_at, detected_at = excluded.detected_at";
         let values = values![
             repository_id,
             drift.key.kind.slug(),
             &drift.key.name,
             drift.desired,
-            drift.live,
+            drift.accepted,
             drift.fields.to_string(),
             &drift.changed_by,
             drift.changed_at,

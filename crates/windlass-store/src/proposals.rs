@@ -134,7 +134,7 @@ impl Proposal {
         change
     }
 
-    /// What an approval binds to: the resource, the live state the change is made from and the content it is made to.
+    /// What an approval binds to: the resource, the accepted state the change is made from and the content it is made to.
     pub fn content_digest(&self) -> Digest {
         binding(&self.change.key, self.change.base, self.effective_digest())
     }

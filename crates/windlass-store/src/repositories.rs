@@ -221,7 +221,7 @@ impl Reading {
         rows.iter_mut().map(read_repository).collect()
     }
 
-    /// Account and id of every repository that was ever compared with live.
+    /// Account and id of every repository that was ever compared with the accepted state.
     pub async fn repositories_compared(&mut self) -> Result<Vec<(String, String)>, StoreError> {
         let sql =
             "SELECT account_id, id FROM repositories WHERE good_run_id IS NOT NULL ORDER BY account_id, id";
@@ -355,7 +355,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets a repository, what it wanted, and what stood between it and live. What it owned is owned by nobody,
+    /// Forgets a repository, what it wanted, and what stood between it and the accepted state. What it owned is owned by nobody,
     /// and stays exactly as it is.
     pub async fn repository_remove(&mut self, id: &str) -> Result<(), StoreError> {
         for sql in [

@@ -1,4 +1,4 @@
-//! Live resources.
+//! Accepted resources.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::page::{like_pattern, new_id, search_pattern};
 use crate::sql::{Row, Value, values};
 use crate::write::AccountWriting;
 
-/// A live resource.
+/// An accepted resource.
 #[derive(Clone, Debug)]
 pub struct Resource {
     /// Which.
@@ -37,7 +37,7 @@ pub struct Resource {
     pub updated_by: String,
 }
 
-/// What is known of a live resource without reading its spec.
+/// What is known of an accepted resource without reading its spec.
 #[derive(Clone, Debug)]
 pub struct ResourceHead {
     /// Which.

@@ -21,7 +21,7 @@ pub enum Trigger {
     Request,
     /// The forge told of a push.
     Webhook,
-    /// Someone wants live to be what git last said; git is not asked again.
+    /// Someone wants the accepted state to be what git last said; git is not asked again.
     Revert,
 }
 

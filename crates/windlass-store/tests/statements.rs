@@ -305,8 +305,8 @@ async fn write(store: &Store) {
     writing.resource_put(&key(), &spec, None, "ada", now()).await.unwrap();
     writing.resource_remove(&key()).await.unwrap();
     writing.resources_disown("r").await.unwrap();
-    writing.wanted_settle("r").await.unwrap();
-    writing.wanted_settle_these(&[("r", &key(), None)]).await.unwrap();
+    writing.desired_mark_agreed("r").await.unwrap();
+    writing.desired_mark_agreed_among(&[("r", &key(), None)]).await.unwrap();
     let moved = Moved {
         from: Status::PendingApproval,
         to: Status::Approved,

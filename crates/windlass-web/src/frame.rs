@@ -17,7 +17,7 @@ pub enum Place {
     Runs,
     /// People, tokens, the policy, the kill switch.
     Settings,
-    /// What is live.
+    /// The accepted state.
     Resources,
     /// What was changed by hand.
     Drift,

@@ -180,17 +180,17 @@ pages! {
     NotificationTest Post "/app/settings/notifications/{id}/test" As(O::ProviderTest);
     /// Sends one again that has not arrived.
     NotificationRetry Post "/app/settings/notifications/deliveries/{id}/retry" As(O::DeliveryRetry);
-    /// What is live, of every kind.
+    /// The accepted state, of every kind.
     Resources Get "/app/resources" As(O::ResourceList);
-    /// What is live, of one kind.
+    /// The accepted state, of one kind.
     ResourcesOfKind Get "/app/resources/{kind}" As(O::ResourceList);
-    /// One live resource.
+    /// One accepted resource.
     Resource Get "/app/resources/{kind}/{name}" As(O::ResourceList);
-    /// How live differs from git.
+    /// How the accepted state differs from git.
     Drift Get "/app/drift" As(O::DriftReport);
     /// Proposes to make a resource what git says.
     DriftRevert Post "/app/drift/{id}/revert" As(O::DriftRevert);
-    /// Shows the patch that makes git say what is live, and pushes it.
+    /// Shows the patch that writes the accepted state into git, and pushes it.
     DriftAdopt Post "/app/drift/{id}/adopt" As(O::DriftAdopt);
     /// Says that a difference is meant.
     DriftAccept Post "/app/drift/{id}/accept" As(O::DriftAccept);

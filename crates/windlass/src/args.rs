@@ -151,7 +151,7 @@ pub(crate) struct PlanOptions {
     #[arg(long, value_name = "PATH|GIT-REVISION")]
     pub(crate) from: Option<String>,
 
-    /// Start from what is live on a server instead, and propose nothing. Needs --repository. Without an address:
+    /// Start from the accepted state on a server instead, and propose nothing. Needs --repository. Without an address:
     /// WINDLASS_SERVER, then the server of the last `windlass login`; in pipelines set WINDLASS_TOKEN too.
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
     pub(crate) server: Option<String>,

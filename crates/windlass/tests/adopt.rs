@@ -42,11 +42,11 @@ fn git_applies_the_patch_whatever_the_lines_end_with() {
     let root = format!("{head}clusters:\n  - name: a  # kept\n    labels: {{x: old}}");
     let included = "nodes:\r\n- {hostname: n, template: t}\t# kept\r\n";
     let files = [("fleet.yaml", root.as_str()), ("fleet.d/a b.yaml", included)];
-    let live = format!(
+    let accepted = format!(
         "{head}clusters: [{{name: a, labels: {{x: new}}}}, {{name: b}}]\nnodes: [{{hostname: n, template: u}}]\n"
     );
-    let live = read(&[("fleet.yaml", &live), ("fleet.d/a.yaml", "")]);
-    let edited = adopt(&read(&files), &everything(&live), &Context::offline()).unwrap();
+    let accepted = read(&[("fleet.yaml", &accepted), ("fleet.d/a.yaml", "")]);
+    let edited = adopt(&read(&files), &everything(&accepted), &Context::offline()).unwrap();
     assert_eq!(edited.len(), 2);
 
     let directory = tempfile::tempdir().unwrap();

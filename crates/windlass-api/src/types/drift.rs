@@ -11,7 +11,7 @@ pub struct DriftReport {
     pub drift: bool,
     /// The repository's id.
     pub repository_id: String,
-    /// The commit live is compared with.
+    /// The commit the accepted state is compared with.
     pub commit_sha: Option<String>,
     /// When that was read.
     pub compared_with: Option<String>,
@@ -34,7 +34,7 @@ pub struct DriftItem {
     pub name: String,
     /// What making it as git says would be: `create`, `update` or `destroy`.
     pub change: String,
-    /// The fields that differ: `before` is what git says, `after` what is live.
+    /// The fields that differ: `before` is what git says, `after` the accepted state.
     pub fields: Vec<super::FieldChange>,
     /// Who changed it.
     pub changed_by: Option<String>,
@@ -88,7 +88,7 @@ pub struct AdoptBody {
     pub branch: Option<String>,
 }
 
-/// The change that makes git say what is live.
+/// The change that writes the accepted state into git.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Adopted {
     /// For `git apply`.

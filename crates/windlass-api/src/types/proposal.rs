@@ -31,7 +31,7 @@ pub struct ProposalInfo {
     pub explanation: String,
     /// The spec that is created, updated to or destroyed, with its name.
     pub payload: Value,
-    /// What is live now, with defaults; null for a create.
+    /// The accepted state now, with defaults; null for a create.
     pub current: Option<Value>,
     /// What it would be, with defaults; null for a destroy.
     pub desired: Option<Value>,
@@ -46,7 +46,7 @@ pub struct ProposalInfo {
     pub edited_by: Option<String>,
     /// What an approval binds to: send it back when approving to be sure nothing moved.
     pub digest: String,
-    /// The digest of what is live.
+    /// The digest of the accepted state.
     pub base_digest: Option<String>,
     /// The digest of what git wants.
     pub desired_digest: Option<String>,
@@ -201,7 +201,7 @@ pub struct RejectBody {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Not to be offered again before git or live changes. Otherwise the next sync offers it again.
+    /// Not to be offered again before git or the accepted state changes. Otherwise the next sync offers it again.
     #[serde(default)]
     pub until_change: bool,
 }

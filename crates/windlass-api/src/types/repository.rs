@@ -129,7 +129,7 @@ pub enum QuarantinedWork {
     Sync,
     /// Planning its pull requests.
     PullRequests,
-    /// What people ask for: previews, tests, and changes that adopt what is live.
+    /// What people ask for: previews, tests, and changes that adopt the accepted state.
     Requests,
 }
 

@@ -1,10 +1,10 @@
-//! Live resources.
+//! Accepted resources.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A live resource.
+/// An accepted resource.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceInfo {
     /// Its id.

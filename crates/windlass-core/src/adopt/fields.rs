@@ -1,4 +1,4 @@
-//! Declared × live spec → what changes in the entry. Both are without the fields that equal their default.
+//! Declared × accepted spec → what changes in the entry. Both are without the fields that equal their default.
 
 use serde_json::{Map, Value};
 
@@ -13,13 +13,13 @@ pub(super) enum Depth {
     Fields,
 }
 
-/// What makes a declared map the same as the live one.
-pub(super) fn changes(declared: &Map<String, Value>, live: &Map<String, Value>, depth: Depth) -> Within {
+/// What makes a declared map the same as the accepted one.
+pub(super) fn changes(declared: &Map<String, Value>, accepted: &Map<String, Value>, depth: Depth) -> Within {
     let mut within = Within { emptied: Emptied::Kept, ..Within::default() };
-    for key in declared.keys().filter(|key| !live.contains_key(*key)) {
+    for key in declared.keys().filter(|key| !accepted.contains_key(*key)) {
         within.steps.insert(Step::Key(key.clone()), Edit::Remove);
     }
-    for (key, value) in live {
+    for (key, value) in accepted {
         let edit = match declared.get(key) {
             Some(before) if before == value => continue,
             Some(before) if depth == Depth::Values => change(before, value),
@@ -30,15 +30,15 @@ pub(super) fn changes(declared: &Map<String, Value>, live: &Map<String, Value>, 
     within
 }
 
-fn change(declared: &Value, live: &Value) -> Edit {
-    let inside = match (declared, live) {
+fn change(declared: &Value, accepted: &Value) -> Edit {
+    let inside = match (declared, accepted) {
         (Value::Object(before), Value::Object(after)) if !after.is_empty() => {
             Some(changes(before, after, Depth::Values))
         }
         (Value::Array(before), Value::Array(after)) => changed_items(before, after),
         _ => None,
     };
-    inside.map_or_else(|| Edit::Put(Fresh::from(live.clone())), Edit::Within)
+    inside.map_or_else(|| Edit::Put(Fresh::from(accepted.clone())), Edit::Within)
 }
 
 /// Items that stay are left alone. Whether their order is the right one shows when the result is read.
@@ -70,8 +70,8 @@ mod tests {
 
     use super::*;
 
-    fn edit(declared: &Value, live: &Value, depth: Depth) -> Within {
-        changes(declared.as_object().unwrap(), live.as_object().unwrap(), depth)
+    fn edit(declared: &Value, accepted: &Value, depth: Depth) -> Within {
+        changes(declared.as_object().unwrap(), accepted.as_object().unwrap(), depth)
     }
 
     #[test]

@@ -51,36 +51,36 @@ impl Intent<'_> {
     /// By file. Networks come before what stands inside them, and take it along when they are removed or written anew.
     fn edits(&self) -> Result<BTreeMap<usize, Within>, String> {
         let mut edits: BTreeMap<usize, Within> = BTreeMap::new();
-        for (key, live) in self.wanted {
+        for (key, accepted) in self.wanted {
             let declared = self.fleet.desired.resources.get(key.kind, &key.name);
-            match (declared, live) {
-                (Some(declared), live) => {
+            match (declared, accepted) {
+                (Some(declared), accepted) => {
                     let top = edits.entry(declared.file).or_default();
-                    self.change(top, key, declared, live.as_deref());
+                    self.change(top, key, declared, accepted.as_deref());
                 }
-                (None, Some(live)) => self.create(&mut edits, key, live)?,
+                (None, Some(accepted)) => self.create(&mut edits, key, accepted)?,
                 (None, None) => {}
             }
         }
         Ok(edits)
     }
 
-    fn change(&self, top: &mut Within, key: &ResourceKey, declared: &Declared, live: Option<&Spec>) {
+    fn change(&self, top: &mut Within, key: &ResourceKey, declared: &Declared, accepted: Option<&Spec>) {
         let (around, last) = way(declared.origin, &key.name);
         let Some(parent) = descend(top, around) else { return };
         let detail = self.detail.get(key).copied().unwrap_or_default();
-        let edit = match (live, detail) {
+        let edit = match (accepted, detail) {
             (None, _) => Edit::Remove,
-            (Some(live), Detail::Resource) => Edit::Put(self.entry(key, live, &last)),
-            (Some(live), Detail::Fields) => Edit::Within(differences(declared, live, Depth::Fields)),
-            (Some(live), Detail::Values) => Edit::Within(differences(declared, live, Depth::Values)),
+            (Some(accepted), Detail::Resource) => Edit::Put(self.entry(key, accepted, &last)),
+            (Some(accepted), Detail::Fields) => Edit::Within(differences(declared, accepted, Depth::Fields)),
+            (Some(accepted), Detail::Values) => Edit::Within(differences(declared, accepted, Depth::Values)),
         };
         parent.steps.insert(last, edit);
     }
 
     /// The whole entry, with its name where the list form needs it.
-    fn entry(&self, key: &ResourceKey, live: &Spec, step: &Step) -> Fresh {
-        let fields = self.fields(key, live);
+    fn entry(&self, key: &ResourceKey, accepted: &Spec, step: &Step) -> Fresh {
+        let fields = self.fields(key, accepted);
         match step {
             Step::Index(_) => fresh::item(key.kind, own_name(key), fields),
             Step::Key(_) | Step::Saying(_) => Fresh::Map(fields),
@@ -88,8 +88,8 @@ impl Intent<'_> {
     }
 
     /// The fields of a resource; a network's with everything that will stand inside it.
-    fn fields(&self, key: &ResourceKey, live: &Spec) -> Fields {
-        let mut fields = fresh::fields(live);
+    fn fields(&self, key: &ResourceKey, accepted: &Spec) -> Fields {
+        let mut fields = fresh::fields(accepted);
         if key.kind == Kind::Network {
             for kind in [Kind::Peer, Kind::VirtualIp] {
                 let members = self.members(kind, &key.name);
@@ -107,9 +107,9 @@ impl Intent<'_> {
         for (name, declared) in self.fleet.desired.resources.of_kind(kind) {
             specs.insert(name, &declared.spec);
         }
-        for (key, live) in self.wanted.iter().filter(|(key, _)| key.kind == kind) {
-            match live {
-                Some(live) => specs.insert(&key.name, live),
+        for (key, accepted) in self.wanted.iter().filter(|(key, _)| key.kind == kind) {
+            match accepted {
+                Some(accepted) => specs.insert(&key.name, accepted),
                 None => specs.remove(key.name.as_str()),
             };
         }
@@ -122,10 +122,10 @@ impl Intent<'_> {
         &self,
         edits: &mut BTreeMap<usize, Within>,
         key: &ResourceKey,
-        live: &Spec,
+        accepted: &Spec,
     ) -> Result<(), String> {
         let home = Home::of(key.kind);
-        let fields = self.fields(key, live);
+        let fields = self.fields(key, accepted);
         let name = own_name(key);
         let item = fresh::item(key.kind, name, fields.clone());
         let added = Added::Named { key: name.to_owned(), value: Fresh::Map(fields), item };
@@ -173,9 +173,9 @@ fn own_name(key: &ResourceKey) -> &str {
     }
 }
 
-fn differences(declared: &Declared, live: &Spec, depth: Depth) -> Within {
-    match (declared.spec.to_json(Defaults::Omit), live.to_json(Defaults::Omit)) {
-        (Value::Object(declared), Value::Object(live)) => changes(&declared, &live, depth),
+fn differences(declared: &Declared, accepted: &Spec, depth: Depth) -> Within {
+    match (declared.spec.to_json(Defaults::Omit), accepted.to_json(Defaults::Omit)) {
+        (Value::Object(declared), Value::Object(accepted)) => changes(&declared, &accepted, depth),
         _ => Within::default(),
     }
 }

@@ -1,4 +1,4 @@
-//! What is live → the fleet's own text: for when someone changed Windlass by hand and git shall say the same.
+//! The accepted state → the fleet's own text: for when someone changed Windlass by hand and git shall say the same.
 //!
 //! `intent` decides what changes where, `yaml::edit` changes the text, `verify` reads the result again. An edit that
 //! does not declare exactly what was wanted is never handed out: the next coarser one is tried (single values, whole
@@ -27,7 +27,7 @@ pub struct Edited {
     pub path: String,
     /// The text as it was.
     pub before: Arc<str>,
-    /// The text that declares what is live.
+    /// The text that declares the accepted state.
     pub after: String,
 }
 
@@ -55,18 +55,18 @@ pub enum AdoptError {
         /// Which value of it.
         path: String,
     },
-    /// What is live is not what a fleet may declare.
-    #[error("a fleet may not declare what is live: {problem}")]
+    /// The accepted state is not what a fleet may declare.
+    #[error("a fleet may not declare the accepted state: {problem}")]
     Refused {
         /// The first problem of the edited fleet.
         problem: String,
     },
 }
 
-/// What is live of the resources to adopt; nothing for those that are gone.
+/// The accepted state of the resources to adopt; nothing for those that are gone.
 type Wanted = BTreeMap<ResourceKey, Option<Arc<Spec>>>;
 
-/// Edits the fleet's files so that the wanted resources declare exactly what is live, and everything else, comments
+/// Edits the fleet's files so that the wanted resources declare exactly the accepted state, and everything else, comments
 /// and layout included, stays as it is. Only files that change are returned; `context` is the one the fleet was read
 /// in.
 pub fn adopt(
@@ -94,10 +94,10 @@ pub fn adopt(
 }
 
 fn refuse_secrets(fleet: &Fleet, wanted: &Wanted) -> Result<(), AdoptError> {
-    for (key, live) in wanted {
+    for (key, accepted) in wanted {
         let declared = fleet.desired.resources.get(key.kind, &key.name);
         let declared = declared.map(|declared| declared.spec.as_ref());
-        let found = live.as_ref().and_then(|live| secrets::first_new_secret(declared, live));
+        let found = accepted.as_ref().and_then(|accepted| secrets::first_new_secret(declared, accepted));
         if let Some(path) = found {
             return Err(AdoptError::Secret { key: key.clone(), path });
         }
@@ -106,11 +106,11 @@ fn refuse_secrets(fleet: &Fleet, wanted: &Wanted) -> Result<(), AdoptError> {
 }
 
 fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> Wanted {
-    let differs = |(key, live): &&(ResourceKey, Option<Arc<Spec>>)| {
+    let differs = |(key, accepted): &&(ResourceKey, Option<Arc<Spec>>)| {
         // Text is all that is edited here: what stands at the paths a resource names is changed by changing those files.
         let declared = fleet.desired.resources.get(key.kind, &key.name);
         declared.map(|declared| declared.spec.declared_digest())
-            != live.as_ref().map(|live| live.declared_digest())
+            != accepted.as_ref().map(|accepted| accepted.declared_digest())
     };
     wanted.iter().filter(differs).cloned().collect()
 }
@@ -135,19 +135,19 @@ fn one_by_one(fleet: &Fleet, wanted: &Wanted) -> Result<Vec<Edited>, AdoptError>
 /// What must be edited together: a network and what stands inside it.
 fn groups(wanted: &Wanted) -> BTreeMap<ResourceKey, Wanted> {
     let mut groups: BTreeMap<ResourceKey, Wanted> = BTreeMap::new();
-    for (key, live) in wanted {
+    for (key, accepted) in wanted {
         let leader = match key.kind {
             Kind::Peer | Kind::VirtualIp => ResourceKey::new(Kind::Network, member_name(&key.name).0),
             _ => key.clone(),
         };
-        groups.entry(leader).or_default().insert(key.clone(), live.clone());
+        groups.entry(leader).or_default().insert(key.clone(), accepted.clone());
     }
     groups
 }
 
 fn needs_hand(wanted: &Wanted, reason: String) -> AdoptError {
-    let (key, live) =
+    let (key, accepted) =
         wanted.first_key_value().expect("only what differs is attempted, and that is never nothing");
-    let suggestion = live.as_ref().map(|live| fresh::suggestion(key, live)).unwrap_or_default();
+    let suggestion = accepted.as_ref().map(|accepted| fresh::suggestion(key, accepted)).unwrap_or_default();
     AdoptError::NeedsHand { key: key.clone(), reason, suggestion }
 }

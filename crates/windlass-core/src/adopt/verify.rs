@@ -29,15 +29,15 @@ pub(super) fn check(fleet: &Fleet, edited: &[Edited], wanted: &Wanted) -> Result
             }
         }
     }
-    for (key, live) in wanted {
-        match live {
-            Some(live) => expected.insert(key.clone(), live.declared_digest()),
+    for (key, accepted) in wanted {
+        match accepted {
+            Some(accepted) => expected.insert(key.clone(), accepted.declared_digest()),
             None => expected.remove(key),
         };
     }
     match first_difference(&expected, &actual) {
         Some(key) if wanted.contains_key(key) => {
-            Err("the edited text would not declare what is live".to_owned())
+            Err("the edited text would not declare the accepted state".to_owned())
         }
         Some(key) => Err(format!("{key} would change as well")),
         None => Ok(()),

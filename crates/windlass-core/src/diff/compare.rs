@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::fields::{FieldChange, content_fields, field_changes, hide_secrets};
+use crate::accepted::{Accepted, AcceptedResource, Owner};
 use crate::code::Code;
 use crate::content::ContentChange;
 use crate::desired::Desired;
 use crate::digest::Digest;
-use crate::live::{Live, LiveResource, Owner};
 use crate::remark::Remark;
 use crate::resource::{ResourceKey, Spec};
 use crate::shape::{Defaults, choice};
@@ -45,13 +45,13 @@ impl Serialize for Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
-    /// The files declare it and it is not live.
+    /// The files declare it and it is not accepted.
     Declared,
     /// The files declare it differently.
     Edited,
-    /// It is live, nobody owned it, and now these files declare it.
+    /// It is accepted, nobody owned it, and now these files declare it.
     Adopted,
-    /// It is live, these files declare it, and another repository owns it. It waits until that one gives it up.
+    /// It is accepted, these files declare it, and another repository owns it. It waits until that one gives it up.
     Contested,
     /// These files owned it and declare it no longer.
     Removed,
@@ -68,7 +68,7 @@ impl Cause {
     }
 }
 
-/// One difference between desired and live.
+/// One difference between desired and accepted state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// Which resource.
@@ -135,18 +135,18 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// Resources that another repository owns. Each is among the changes too, and waits.
     pub problems: Vec<Remark>,
-    /// How many live resources the repository owns.
+    /// How many accepted resources the repository owns.
     pub owned: usize,
     /// How many declared resources are as they should be.
     pub unchanged: usize,
 }
 
-/// Compares what a repository declares with what is live.
-pub fn compare(desired: &Desired, live: &Live, repository: &Owner) -> Comparison {
+/// Compares what a repository declares with the accepted state.
+pub fn compare(desired: &Desired, accepted: &Accepted, repository: &Owner) -> Comparison {
     let mut comparison = Comparison::default();
     for (kind, name, declared) in desired.resources.iter() {
         let key = || ResourceKey::new(kind, name);
-        let current = live.resources.get(kind, name);
+        let current = accepted.resources.get(kind, name);
         let cause = match current {
             None => Cause::Declared,
             Some(current) if current.owner == *repository && current.digest == declared.digest => {
@@ -169,7 +169,8 @@ pub fn compare(desired: &Desired, live: &Live, repository: &Owner) -> Comparison
             desired: Some(declared.digest),
         });
     }
-    for (kind, name, current) in live.resources.iter().filter(|(_, _, current)| current.owner == *repository)
+    for (kind, name, current) in
+        accepted.resources.iter().filter(|(_, _, current)| current.owner == *repository)
     {
         comparison.owned += 1;
         if !desired.resources.contains(kind, name) {
@@ -187,7 +188,7 @@ pub fn compare(desired: &Desired, live: &Live, repository: &Owner) -> Comparison
     comparison
 }
 
-fn owned_elsewhere(key: ResourceKey, current: &LiveResource) -> Remark {
+fn owned_elsewhere(key: ResourceKey, current: &AcceptedResource) -> Remark {
     let owner = match &current.owner {
         Owner::Nobody => "nobody".to_owned(),
         Owner::Repository(name) => format!("the repository {}", quoted(name)),

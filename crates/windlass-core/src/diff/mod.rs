@@ -1,4 +1,4 @@
-//! Desired × live → changes.
+//! Desired × accepted → changes.
 //!
 //! The only place that decides what differs and who may change it. It knows nothing of order or approval. Digests
 //! decide whether two specs differ, so comparing costs nothing for what stayed the same.

@@ -11,8 +11,8 @@ pub struct Acceptance {
     pub key: ResourceKey,
     /// What git wanted.
     pub desired: Option<Digest>,
-    /// What was live.
-    pub live: Option<Digest>,
+    /// What was accepted.
+    pub accepted: Option<Digest>,
     /// Until when; none for as long as both stay.
     pub until: Option<Timestamp>,
     /// Why.
@@ -26,8 +26,8 @@ pub struct Acceptance {
 impl Acceptance {
     /// Whether it is about exactly this difference and its time is not over. This is the one place that decides it; whose
     /// resource it is, whoever asks has to know.
-    pub fn holds(&self, desired: Option<Digest>, live: Option<Digest>, now: Timestamp) -> bool {
-        self.desired == desired && self.live == live && self.until.is_none_or(|until| until > now)
+    pub fn holds(&self, desired: Option<Digest>, accepted: Option<Digest>, now: Timestamp) -> bool {
+        self.desired == desired && self.accepted == accepted && self.until.is_none_or(|until| until > now)
     }
 }
 
@@ -41,10 +41,10 @@ impl Acceptances {
         &self,
         key: &ResourceKey,
         desired: Option<Digest>,
-        live: Option<Digest>,
+        accepted: Option<Digest>,
         now: Timestamp,
     ) -> Option<&Acceptance> {
-        self.0.get(key.kind, &key.name).filter(|acceptance| acceptance.holds(desired, live, now))
+        self.0.get(key.kind, &key.name).filter(|acceptance| acceptance.holds(desired, accepted, now))
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
         let acceptance = |until| Acceptance {
             key: key.clone(),
             desired: git,
-            live: other,
+            accepted: other,
             until,
             reason: "a trial".to_owned(),
             by: "ann@acme.test".to_owned(),
@@ -75,10 +75,10 @@ mod tests {
         };
         let timed: Acceptances = [acceptance(Some(at(10)))].into_iter().collect();
         assert!(timed.of(&key, git, other, at(9)).is_some());
-        for (desired, live, now) in
+        for (desired, accepted, now) in
             [(git, other, 10), (other, other, 9), (git, git, 9), (None, other, 9), (git, None, 9)]
         {
-            assert!(timed.of(&key, desired, live, at(now)).is_none(), "{desired:?} {live:?} {now}");
+            assert!(timed.of(&key, desired, accepted, at(now)).is_none(), "{desired:?} {accepted:?} {now}");
         }
         assert!(timed.of(&ResourceKey::new(Kind::Node, "edge-02"), git, other, at(9)).is_none());
         let endless: Acceptances = [acceptance(None)].into_iter().collect();

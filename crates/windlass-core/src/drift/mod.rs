@@ -1,4 +1,4 @@
-//! Where live is not what git last said, and whether someone made it so by hand.
+//! Where the accepted state is not what git last said, and whether someone made it so by hand.
 //!
 //! Works on digests alone: nothing is read or parsed for what stayed the same, so that a large fleet can be looked at
 //! every minute.
@@ -7,9 +7,9 @@ mod acceptance;
 
 pub use acceptance::{Acceptance, Acceptances};
 
+use crate::accepted::Owner;
 use crate::diff::Action;
 use crate::digest::Digest;
-use crate::live::Owner;
 use crate::resource::{ResourceKey, ResourceMap};
 
 /// What git last said of a resource.
@@ -17,11 +17,11 @@ use crate::resource::{ResourceKey, ResourceMap};
 pub struct Wanted {
     /// What it should be.
     pub digest: Digest,
-    /// What live was when git, or whoever approved an edited change, last had their way; none if that never was.
-    pub settled: Option<Digest>,
+    /// What was accepted when git, or whoever approved an edited change, last had their way; none if that never was.
+    pub last_agreed: Option<Digest>,
 }
 
-/// What is live of a resource.
+/// The accepted state of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Present {
     /// What it is.
@@ -35,7 +35,7 @@ pub struct Present {
 pub enum Origin {
     /// Git moved and the change only waits to be approved and applied.
     Pending,
-    /// Someone changed live.
+    /// Someone changed the accepted state.
     ByHand,
 }
 
@@ -48,22 +48,22 @@ pub struct Difference {
     pub action: Action,
     /// What git said.
     pub desired: Option<Digest>,
-    /// What is live.
-    pub live: Option<Digest>,
+    /// The accepted state.
+    pub accepted: Option<Digest>,
     /// How it came about.
     pub origin: Origin,
 }
 
-/// The differences between what a repository wants and what is live, in key order. What another repository owns is not
+/// The differences between what a repository wants and the accepted state, in key order. What another repository owns is not
 /// this one's difference: its syncs tell of that.
 pub fn differences(
     wanted: &ResourceMap<Wanted>,
-    live: &ResourceMap<Present>,
+    accepted: &ResourceMap<Present>,
     repository: &Owner,
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     for (kind, name, wanted) in wanted.iter() {
-        let present = live.get(kind, name);
+        let present = accepted.get(kind, name);
         let is_ours = present.is_some_and(|present| present.owner == *repository);
         let action = match present {
             None => Action::Create,
@@ -71,23 +71,23 @@ pub fn differences(
             Some(present) if is_ours || present.owner == Owner::Nobody => Action::Update,
             Some(_) => continue,
         };
-        let live = present.map(|present| present.digest);
-        let was_settled = wanted.settled.is_some() && (wanted.settled != live || !is_ours);
+        let accepted = present.map(|present| present.digest);
+        let has_changed_since = wanted.last_agreed.is_some() && (wanted.last_agreed != accepted || !is_ours);
         found.push(Difference {
             key: ResourceKey::new(kind, name),
             action,
             desired: Some(wanted.digest),
-            live,
-            origin: if was_settled { Origin::ByHand } else { Origin::Pending },
+            accepted,
+            origin: if has_changed_since { Origin::ByHand } else { Origin::Pending },
         });
     }
-    for (kind, name, present) in live.iter().filter(|(_, _, present)| present.owner == *repository) {
+    for (kind, name, present) in accepted.iter().filter(|(_, _, present)| present.owner == *repository) {
         if !wanted.contains(kind, name) {
             found.push(Difference {
                 key: ResourceKey::new(kind, name),
                 action: Action::Destroy,
                 desired: None,
-                live: Some(present.digest),
+                accepted: Some(present.digest),
                 origin: Origin::Pending,
             });
         }
@@ -105,14 +105,17 @@ mod tests {
         Digest::of(text.as_bytes())
     }
 
-    fn find(wanted: Option<(&str, Option<&str>)>, live: Option<(&str, Owner)>) -> Option<(Action, Origin)> {
+    fn find(
+        wanted: Option<(&str, Option<&str>)>,
+        accepted: Option<(&str, Owner)>,
+    ) -> Option<(Action, Origin)> {
         let key = ResourceKey::new(Kind::Node, "n");
-        let wanted = wanted.map(|(text, settled)| {
-            (key.clone(), Wanted { digest: digest(text), settled: settled.map(digest) })
+        let wanted = wanted.map(|(text, last_agreed)| {
+            (key.clone(), Wanted { digest: digest(text), last_agreed: last_agreed.map(digest) })
         });
-        let live = live.map(|(text, owner)| (key.clone(), Present { digest: digest(text), owner }));
+        let accepted = accepted.map(|(text, owner)| (key.clone(), Present { digest: digest(text), owner }));
         let ours = Owner::Repository("ours".to_owned());
-        let found = differences(&wanted.into_iter().collect(), &live.into_iter().collect(), &ours);
+        let found = differences(&wanted.into_iter().collect(), &accepted.into_iter().collect(), &ours);
         found.first().map(|difference| (difference.action, difference.origin))
     }
 

@@ -1,4 +1,4 @@
-//! Live → fleet.yaml: the files that declare exactly these resources.
+//! Accepted state → fleet.yaml: the files that declare exactly these resources.
 //!
 //! What is written reads back to the same digests, in either form, and is already laid out as `windlass fmt` would.
 //! What fleet.yaml has no way to say is left out and named in the result, never bent to fit.

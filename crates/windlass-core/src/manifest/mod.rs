@@ -3,7 +3,7 @@
 //! [`read_file`] turns one file's bytes into declarations; it depends on nothing else, so its result can be kept for
 //! as long as the bytes stay the same ([`Memo`]). [`assemble`] joins the files of a fleet and checks everything that
 //! needs more than one declaration: names, references, pins, networks. Both collect every problem and stop at none.
-//! Nothing here knows what is live.
+//! Nothing here knows the accepted state.
 
 mod assemble;
 mod check;

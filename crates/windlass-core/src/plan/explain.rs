@@ -7,7 +7,7 @@ impl Step {
     /// Why the step is there, in one sentence.
     pub fn reason(&self) -> String {
         match self.change.cause {
-            Cause::Declared => "declared in the files and not live".to_owned(),
+            Cause::Declared => "declared in the files and not accepted yet".to_owned(),
             Cause::Edited => format!("declared differently: {}", self.field_list()),
             Cause::Adopted if self.change.base == self.change.desired => {
                 "adopts a resource nobody owned, as it is".to_owned()

@@ -43,7 +43,7 @@ pub struct Plan {
     pub stopped: Option<MassDestroy>,
     /// How many declared resources are as they should be.
     pub unchanged: usize,
-    /// Problems that only the comparison with live showed.
+    /// Problems that only the comparison with the accepted state showed.
     pub problems: Vec<Remark>,
 }
 

@@ -6,13 +6,13 @@ use crate::resource::{Kind, ResourceKey, Spec};
 
 /// What exists at the moment, for references.
 pub trait Existing {
-    /// Whether the resource is live or comes with Windlass.
+    /// Whether the resource is accepted or comes with Windlass.
     fn exists(&self, kind: Kind, name: &str) -> bool;
 
     /// Whether machines of this platform can be made.
     fn has_platform(&self, name: &str) -> bool;
 
-    /// Live resources that refer to this one.
+    /// Accepted resources that refer to this one.
     fn referrers(&self, key: &ResourceKey) -> Vec<ResourceKey>;
 }
 

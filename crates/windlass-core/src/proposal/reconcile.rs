@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Status;
 use super::opening::free_slots;
+use crate::accepted::Accepted;
 use crate::digest::Digest;
-use crate::live::Live;
 use crate::plan::{Plan, Standing, Step, take};
 use crate::resource::{ResourceKey, ResourceMap};
 
@@ -16,7 +16,7 @@ pub struct Offered {
     pub id: String,
     /// What it changes.
     pub key: ResourceKey,
-    /// The live state it was made against.
+    /// The accepted state it was made against.
     pub base: Option<Digest>,
     /// What git wanted when it was made.
     pub desired: Option<Digest>,
@@ -29,7 +29,7 @@ pub struct Offered {
 pub struct Declined {
     /// What it would have changed.
     pub key: ResourceKey,
-    /// The live state it was made against.
+    /// The accepted state it was made against.
     pub base: Option<Digest>,
     /// What git wanted.
     pub desired: Option<Digest>,
@@ -74,13 +74,13 @@ pub struct Reconciled {
     pub held_back: Vec<usize>,
 }
 
-/// Decides what becomes of the repository's proposals. A proposal is identified by its resource, the live state it was
+/// Decides what becomes of the repository's proposals. A proposal is identified by its resource, the accepted state it was
 /// made against and what git wants: while these stay, so does it, and it is never offered twice.
 pub fn reconcile(
     plan: &Plan,
     offered: &[Offered],
     declined: &[Declined],
-    live: &Live,
+    accepted: &Accepted,
     cap: &Cap,
 ) -> Reconciled {
     let positions: ResourceMap<usize> =
@@ -91,7 +91,7 @@ pub fn reconcile(
     let mut is_open = vec![false; plan.steps.len()];
     for proposal in offered {
         let position = positions.get(proposal.key.kind, &proposal.key.name).copied();
-        match closing_of(proposal, position.map(|position| &plan.steps[position]), live) {
+        match closing_of(proposal, position.map(|position| &plan.steps[position]), accepted) {
             Some(closing) => result.close.push(closing),
             None => {
                 if let Some(position) = position {
@@ -135,21 +135,22 @@ pub fn reconcile(
 }
 
 /// How an open proposal ends because of the new plan, if it does.
-fn closing_of(proposal: &Offered, step: Option<&Step>, live: &Live) -> Option<Closing> {
+fn closing_of(proposal: &Offered, step: Option<&Step>, accepted: &Accepted) -> Option<Closing> {
     let close = |status, reason| Some(Closing { id: proposal.id.clone(), status, reason });
     match step {
         Some(step) if step.change.base == proposal.base && step.change.desired == proposal.desired => None,
         Some(step) if step.change.desired == proposal.desired => {
-            close(Status::Superseded, "the live state moved since this was proposed")
+            close(Status::Superseded, "the accepted state moved since this was proposed")
         }
         Some(_) => close(Status::Superseded, "git moved since this was proposed"),
-        None if proposal.status == Status::Approved && is_done(proposal, live) => {
+        None if proposal.status == Status::Approved && is_done(proposal, accepted) => {
             close(Status::AppliedManually, "someone made this change by hand")
         }
         None => close(Status::Withdrawn, "there is no difference any more"),
     }
 }
 
-fn is_done(proposal: &Offered, live: &Live) -> bool {
-    live.resources.get(proposal.key.kind, &proposal.key.name).map(|live| live.digest) == proposal.desired
+fn is_done(proposal: &Offered, accepted: &Accepted) -> bool {
+    accepted.resources.get(proposal.key.kind, &proposal.key.name).map(|accepted| accepted.digest)
+        == proposal.desired
 }

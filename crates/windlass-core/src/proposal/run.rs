@@ -59,7 +59,7 @@ impl Fates {
     }
 
     /// Whether nothing can become of any of them, and something became of one.
-    pub const fn has_changed_live(self) -> bool {
+    pub const fn all_closed_and_some_applied(self) -> bool {
         matches!(self, Fates::Closed { applied, by_hand, .. } if applied + by_hand > 0)
     }
 }

@@ -15,7 +15,7 @@ states! {
         Failed "failed",
         /// Refused by someone.
         Rejected "rejected",
-        /// Git or the live state moved on; another proposal takes its place.
+        /// Git or the accepted state moved on; another proposal takes its place.
         Superseded "superseded",
         /// The difference is gone.
         Withdrawn "withdrawn",

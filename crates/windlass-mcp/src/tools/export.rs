@@ -1,4 +1,4 @@
-//! Live state as a fleet.yaml.
+//! Accepted state as a fleet.yaml.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

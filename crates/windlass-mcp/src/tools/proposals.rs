@@ -159,7 +159,7 @@ pub(crate) struct Reject {
     proposal_id: String,
     /// Why, for the record.
     reason: Option<String>,
-    /// Not to be offered again before git or live changes. Otherwise the next sync offers it again.
+    /// Not to be offered again before git or the accepted state changes. Otherwise the next sync offers it again.
     until_change: Option<bool>,
 }
 

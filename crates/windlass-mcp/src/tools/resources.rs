@@ -1,4 +1,4 @@
-//! Changing live resources by hand, as someone does who follows a proposal instead of having it applied.
+//! Changing accepted resources by hand, as someone does who follows a proposal instead of having it applied.
 
 use std::borrow::Cow;
 

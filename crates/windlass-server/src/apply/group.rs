@@ -174,7 +174,7 @@ async fn save(
     let has_changed = !(endings.is_empty() && asked_again.is_empty());
     let saved =
         Saved { applied: made.len() as u64, has_changed, has_news: has_changed || !blocked.is_empty() };
-    make_live(writing, &made, now).await?;
+    store_accepted(writing, &made, now).await?;
     remember_edits(writing, &made, now).await?;
     tell_all(writing, &made, now);
     ask_again(writing, &asked_again, now).await?;
@@ -204,7 +204,7 @@ impl<'m> Made<'m> {
     }
 }
 
-async fn make_live(
+async fn store_accepted(
     writing: &mut AccountWriting,
     made: &[Made<'_>],
     now: Timestamp,
@@ -228,12 +228,12 @@ async fn make_live(
     writing.resources_put(&put, now).await?;
     writing.resources_remove(&removed).await?;
     // A direct change settles nothing: git has not had its way.
-    let settled: Vec<_> = made
+    let agreed: Vec<_> = made
         .iter()
         .filter(|made| !made.proposal.is_direct())
         .map(|made| (made.proposal.repository_id.as_str(), &made.change.key, made.change.desired))
         .collect();
-    writing.wanted_settle_these(&settled).await
+    writing.desired_mark_agreed_among(&agreed).await
 }
 
 /// What was edited before approval is meant to differ from git, until either moves.
@@ -253,7 +253,7 @@ async fn remember_edits(
         let acceptance = Acceptance {
             key: proposal.change.key.clone(),
             desired: proposal.change.desired,
-            live: Some(edit.digest),
+            accepted: Some(edit.digest),
             until: None,
             reason: format!("edited before approval (proposal {})", proposal.id),
             by: edit.by.clone(),

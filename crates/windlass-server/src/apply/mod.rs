@@ -1,4 +1,4 @@
-//! The apply loop: what was approved becomes live, in the order of its plan.
+//! The apply loop: what was approved becomes the accepted state, in the order of its plan.
 //!
 //! Follows the order of the last plan and decides nothing anew: each change is made only from exactly the state it was
 //! approved against, when what it refers to is there. Many changes share a commit; should one of them fail, each is

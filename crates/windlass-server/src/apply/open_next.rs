@@ -239,7 +239,7 @@ async fn look_ahead(
         looked.next = part.last().map(|(position, _)| position + 1);
         seen += part.len();
         let keys: Vec<ResourceKey> = part.iter().map(|(_, step)| step.key()).collect();
-        let live: ResourceMap<Resource> = writing
+        let accepted: ResourceMap<Resource> = writing
             .resources_of(&room.account.id, &keys)
             .await?
             .into_iter()
@@ -247,16 +247,16 @@ async fn look_ahead(
             .collect();
         let wanted = writing.wanted_of(&room.repository.id, &keys).await?;
         for ((position, step), key) in part.into_iter().zip(keys) {
-            let live = live.get(key.kind, &key.name);
+            let accepted = accepted.get(key.kind, &key.name);
             let wanted = wanted.get(key.kind, &key.name);
             let facts = StepFacts {
-                accepted: live.map(|live| live.digest),
+                accepted: accepted.map(|accepted| accepted.digest),
                 desired: wanted.map(|(wanted, _)| wanted.digest),
-                obstacle: obstacles.of(&key, &step, live),
+                obstacle: obstacles.of(&key, &step, accepted),
             };
             if can_open(&step, &facts) {
                 looked.files.push(wanted.map(|(wanted, _)| (wanted.file.clone(), 0)));
-                looked.open.push(planned_change(position, key, step, live, wanted));
+                looked.open.push(planned_change(position, key, step, accepted, wanted));
             }
         }
     }
@@ -267,18 +267,18 @@ fn planned_change(
     position: usize,
     key: ResourceKey,
     step: StoredStep,
-    live: Option<&Resource>,
+    accepted: Option<&Resource>,
     wanted: Option<&(Wanted, Arc<Spec>)>,
 ) -> PlannedChange {
     let change = Change {
         key,
         cause: step.cause,
-        before: live.map(|live| Arc::clone(&live.spec)),
+        before: accepted.map(|accepted| Arc::clone(&accepted.spec)),
         base: step.base,
         after: wanted.map(|(_, spec)| Arc::clone(spec)),
         desired: step.desired,
     };
-    let declared_in = live.and_then(|live| live.declared_in.clone());
+    let declared_in = accepted.and_then(|accepted| accepted.declared_in.clone());
     let previous_file = declared_in.or_else(|| wanted.and_then(|(wanted, _)| wanted.previous_file.clone()));
     PlannedChange { position, change, waits_for: step.waits_for, previous_file }
 }
@@ -310,8 +310,8 @@ impl Obstacles {
         })
     }
 
-    fn of(&self, key: &ResourceKey, step: &StoredStep, live: Option<&Resource>) -> Option<Obstacle> {
-        let owner = live.and_then(|live| live.owner_id.as_deref());
+    fn of(&self, key: &ResourceKey, step: &StoredStep, accepted: Option<&Resource>) -> Option<Obstacle> {
+        let owner = accepted.and_then(|accepted| accepted.owner_id.as_deref());
         if self.open.contains(key.kind, &key.name) {
             return Some(Obstacle::Open);
         }

@@ -41,7 +41,7 @@ pub(super) async fn settle_run(
     };
     let not_offered = run.skipped.as_array().map_or(0, Vec::len);
     let status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
-    let drift = match fates.has_changed_live() {
+    let drift = match fates.all_closed_and_some_applied() {
         true => Some(drift_document(writing, &account_id, &run.repository_id).await?),
         false => None,
     };
@@ -60,7 +60,7 @@ pub(super) async fn settle_run(
     Ok(())
 }
 
-/// What still differs between a repository and live.
+/// What still differs between a repository and the accepted state.
 async fn drift_document(
     writing: &mut AccountWriting,
     account_id: &str,

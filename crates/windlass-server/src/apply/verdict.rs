@@ -92,27 +92,27 @@ impl Scene {
         Verdict::Apply { change, owner_id }
     }
 
-    /// How a proposal ends that was not approved against what is live now.
+    /// How a proposal ends that was not approved against the accepted state now.
     fn moved(&self, proposal: &Proposal, change: &Change) -> Option<(Status, &'static str)> {
         let standing = self.world.standing(&change.key);
-        let live = standing.map(|standing| standing.digest);
+        let accepted = standing.map(|standing| standing.digest);
         let owner = standing.and_then(|standing| standing.owner_id.as_deref());
         // A direct change was to pass the rules about whoever owned the resource then.
-        if live == change.base && proposal.is_direct() && owner != proposal.owner_id.as_deref() {
+        if accepted == change.base && proposal.is_direct() && owner != proposal.owner_id.as_deref() {
             return Some((Status::Withdrawn, "the resource belongs to someone else since this was proposed"));
         }
         // What another repository owns by now is not lost: it is in conflict, and waits.
-        if live == change.base {
+        if accepted == change.base {
             return None;
         }
         // What someone made by hand belongs to nobody, and is what was to be made nevertheless; the next sync adopts it.
         let is_made = change.base.is_none() && owner.is_none();
         let is_kept =
-            proposal.is_direct() || live.is_none() || owner == Some(&proposal.repository_id) || is_made;
-        let is_done = live == change.desired && is_kept;
+            proposal.is_direct() || accepted.is_none() || owner == Some(&proposal.repository_id) || is_made;
+        let is_done = accepted == change.desired && is_kept;
         Some(match is_done {
             true => (Status::AppliedManually, "someone made this change by hand"),
-            false => (Status::Superseded, "the live state moved since this was approved"),
+            false => (Status::Superseded, "the accepted state moved since this was approved"),
         })
     }
 }

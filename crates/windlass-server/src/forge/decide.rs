@@ -85,7 +85,7 @@ mod tests {
         assert!(is_news(Some(&waits), &status(Pending, "2 changes wait", "/1")));
         let applied = status(Success, "3 changes applied", "/1");
         assert!(is_news(Some(&waits), &applied));
-        assert!(!is_news(Some(&applied), &status(Success, "git and live agree", "/3")));
+        assert!(!is_news(Some(&applied), &status(Success, "git and the accepted state agree", "/3")));
         assert!(is_news(Some(&applied), &waits));
         let renamed = CommitStatus { context: "windlass/other".to_owned(), ..applied.clone() };
         assert!(is_news(Some(&applied), &renamed));

@@ -57,7 +57,7 @@ pub(super) fn foreseen_comment(
     let page = page_of(foreseen, public_url).map(|url| format!(" [All of it]({url}).")).unwrap_or_default();
     let branch = code(&repository.branch);
     format!(
-        "{told}\n{short} compared with what is live. Nothing is proposed before it is in {branch}.{page}\n"
+        "{told}\n{short} compared with the accepted state. Nothing is proposed before it is in {branch}.{page}\n"
     )
 }
 

@@ -37,8 +37,8 @@ fn told(run: &Run, tally: &[(Status, usize)]) -> (StatusState, String) {
         count => format!(", {count} more to come"),
     };
     match run.status {
-        RunStatus::InProgress => (Pending, "comparing with what is live".to_owned()),
-        RunStatus::Success => (Success, "git and live agree".to_owned()),
+        RunStatus::InProgress => (Pending, "comparing with the accepted state".to_owned()),
+        RunStatus::Success => (Success, "git and the accepted state agree".to_owned()),
         RunStatus::Applied => (Success, format!("{} applied", changes(of(Status::Applied)))),
         RunStatus::AppliedManually => (Success, "every change was made by hand".to_owned()),
         RunStatus::Failed => (Failure, reason(run)),
@@ -107,8 +107,8 @@ mod tests {
         use RunStatus::{Applied, AppliedManually, DiffReady, Failed, InProgress, Partial, Success};
         use Status::{Applied as Done, Approved, Failed as Broken, PendingApproval as Waits, Rejected};
         for (status, remaining, tally, expected) in [
-            (InProgress, 0, vec![], "pending: comparing with what is live"),
-            (Success, 0, vec![], "success: git and live agree"),
+            (InProgress, 0, vec![], "pending: comparing with the accepted state"),
+            (Success, 0, vec![], "success: git and the accepted state agree"),
             (DiffReady, 0, vec![(Waits, 3)], "pending: 3 changes wait for approval"),
             (DiffReady, 0, vec![(Waits, 1), (Done, 4)], "pending: 1 change waits for approval"),
             (DiffReady, 0, vec![(Approved, 1)], "pending: 1 change approved and to be applied"),

@@ -9,7 +9,7 @@ use windlass_api::types::{
     AcceptBody, Acceptance as AcceptanceInfo, AdoptBody, Adopted, DriftItem, DriftReport, DriftTarget,
     Reverted,
 };
-use windlass_core::adopt::{AdoptError, Edited, adopt as adopt_live, patch};
+use windlass_core::adopt::{AdoptError, Edited, adopt as adopt_accepted, patch};
 use windlass_core::diff::short_document;
 use windlass_core::drift::{Acceptance, Difference, Origin};
 use windlass_core::manifest::Context;
@@ -200,7 +200,7 @@ pub(crate) async fn accept_one(
     let acceptance = Acceptance {
         key: key.clone(),
         desired: difference.desired,
-        live: difference.live,
+        accepted: difference.accepted,
         until,
         reason: reason.clone(),
         by: who.email.clone(),
@@ -285,7 +285,7 @@ pub(super) async fn adopt(
     ok(&adopt_some(&server, &who, &id, &body).await?)
 }
 
-/// Makes the change that makes git say what is live, and pushes it if a branch is named.
+/// Makes the change that writes the accepted state into git, and pushes it if a branch is named.
 pub(crate) async fn adopt_some(
     server: &Server,
     who: &Identity,
@@ -340,7 +340,7 @@ async fn adopt_on_thread(
     requested(&server, &Requested::Of(repository), work, end_of).await
 }
 
-/// What shall be adopted: key and what is live of it.
+/// What shall be adopted: key and the accepted state of it.
 type Wanted = Vec<(ResourceKey, Option<Arc<Spec>>)>;
 
 async fn wanted_of(
@@ -364,8 +364,8 @@ async fn wanted_of(
     let mut wanted = Vec::with_capacity(keys.len());
     for key in keys {
         pick(&found, &key)?;
-        let live = reading.resource(&who.account_id, &key).await?.map(|live| live.spec);
-        wanted.push((key, live));
+        let accepted = reading.resource(&who.account_id, &key).await?.map(|accepted| accepted.spec);
+        wanted.push((key, accepted));
     }
     Ok(wanted)
 }
@@ -392,7 +392,7 @@ impl Job {
         let mirror = Mirror::open_or_create(directory).map_err(|error| local(&error))?;
         let tree = mirror.tree(&self.commit, &self.plan.prefix).map_err(|error| local(&error))?;
         let fleet = read_fleet_at(&tree, &self.context).fleet;
-        let edited = adopt_live(&fleet, &self.wanted, &self.context).map_err(adopt_error)?;
+        let edited = adopt_accepted(&fleet, &self.wanted, &self.context).map_err(adopt_error)?;
         let edited = in_repository(edited, self.plan.prefix.as_str());
         let Some(branch) = &self.branch else { return Ok((edited, None)) };
         let files: Vec<NewFile> = edited
@@ -401,7 +401,7 @@ impl Job {
             .collect();
         let author = Author { name: self.author.clone(), email: self.author.clone(), at: now() };
         let names: Vec<String> = self.wanted.iter().map(|(key, _)| key.to_string()).collect();
-        let message = format!("Adopt what is live\n\n{}\n", names.join("\n"));
+        let message = format!("Adopt the accepted state\n\n{}\n", names.join("\n"));
         let push = Push { base: &self.commit, branch, files: &files, message: &message, author: &author };
         let pushed = mirror.push_branch(&self.plan.options(server), &push).map_err(|error| {
             let help =

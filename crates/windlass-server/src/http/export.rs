@@ -1,4 +1,4 @@
-//! Live state as fleet.yaml. Values that look like secrets are masked unless someone who may see them asks for them.
+//! Accepted state as fleet.yaml. Values that look like secrets are masked unless someone who may see them asks for them.
 
 use axum::extract::State;
 use axum::http::StatusCode;

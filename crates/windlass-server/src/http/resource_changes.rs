@@ -1,4 +1,4 @@
-//! Live resources, changed directly. Each change passes the gate as what git wants does, and shows as drift where git says
+//! Accepted resources, changed directly. Each change passes the gate as what git wants does, and shows as drift where git says
 //! otherwise.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Live resources, looked at.
+//! Accepted resources, looked at.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use windlass_api::noun::Noun;
 use windlass_api::types::{OwnerInfo, ResourceInfo, ResourceList};
+use windlass_core::accepted::{Accepted, AcceptedResource};
 use windlass_core::allocate::{Allocation, allocate};
 use windlass_core::diff::hide_secrets;
 use windlass_core::digest::Digest;
 use windlass_core::drift::Acceptance;
-use windlass_core::live::{Live, LiveResource};
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
 use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
@@ -106,13 +106,13 @@ pub(crate) async fn load_allocation(
             found.extend(reading.resources_in(&who.account_id, kind, network).await?);
         }
     }
-    let mut live = Live::default();
+    let mut accepted = Accepted::default();
     for resource in found {
         let owner = owner_of(None, &Names::new());
-        let found = LiveResource { spec: resource.spec, digest: resource.digest, owner };
-        live.resources.insert(resource.key, found);
+        let found = AcceptedResource { spec: resource.spec, digest: resource.digest, owner };
+        accepted.resources.insert(resource.key, found);
     }
-    Ok(allocate(&who.account_id, &live))
+    Ok(allocate(&who.account_id, &accepted))
 }
 
 fn info(resource: &Resource, around: &Around) -> ResourceInfo {

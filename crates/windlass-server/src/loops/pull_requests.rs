@@ -1,4 +1,4 @@
-//! Looks at pull requests that forges told of: each is planned against what is live, and its forge is told.
+//! Looks at pull requests that forges told of: each is planned against the accepted state, and its forge is told.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Previews: what a commit or files would change, compared with what is live, without proposing anything.
+//! Previews: what a commit or files would change, compared with the accepted state, without proposing anything.
 //!
 //! A preview goes the way of a sync run (bring, read, compare) and calls the same functions, but ends in a row of its own.
 //! It makes no run and no proposal, stores nothing as desired, moves no marker and pins no host key. What it fetches goes

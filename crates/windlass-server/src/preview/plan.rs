@@ -1,4 +1,4 @@
-//! What was found × what is live → the document of a preview. Reads rows and writes none.
+//! What was found × the accepted state → the document of a preview. Reads rows and writes none.
 
 use serde_json::json;
 use windlass_core::diagnostic;
@@ -51,7 +51,7 @@ impl Planning<'_> {
         let configs = &looked.material.desired.provider_configs;
         let told = Planned {
             problems: &looked.material.problems,
-            from: "live",
+            from: "accepted state",
             content: &content,
             provider_configs: configs.iter().map(|config| config.name.as_str()).collect(),
             cap,
@@ -69,7 +69,7 @@ impl Planning<'_> {
         Ok(Found { outcome, changes: plan.steps.len(), whole, short })
     }
 
-    /// Compares with what is live at one moment, and asks what would become of each step.
+    /// Compares with the accepted state at one moment, and asks what would become of each step.
     async fn compare(
         &self,
         server: &Server,

@@ -1,4 +1,4 @@
-//! What people ask for that fetches or reads what others made: previews, tests, and changes that adopt what is live.
+//! What people ask for that fetches or reads what others made: previews, tests, and changes that adopt the accepted state.
 
 use std::time::Duration;
 

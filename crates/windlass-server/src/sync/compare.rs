@@ -1,6 +1,6 @@
-//! What git says × what is live → what to do about it, for runs and for previews. Reads rows and writes none.
+//! What git says × the accepted state → what to do about it, for runs and for previews. Reads rows and writes none.
 
-use windlass_core::live::{Live, Owner};
+use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::plan::Confirmation;
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, Repository, StoreError};
@@ -9,14 +9,14 @@ use super::decide::{self, Decided};
 use super::material::Material;
 use crate::world;
 
-/// What git says, what is live, and what to do about it.
+/// What git says, the accepted state, and what to do about it.
 pub(crate) struct Compared {
     pub(crate) material: Material,
     pub(crate) decided: Decided,
-    pub(crate) live: Live,
+    pub(crate) accepted: Accepted,
 }
 
-/// Compares with everything that is live in the repository's account.
+/// Compares with everything that is accepted in the repository's account.
 pub(crate) async fn compare(
     reading: &mut Reading,
     repository: &Repository,
@@ -26,10 +26,10 @@ pub(crate) async fn compare(
 ) -> Result<Compared, StoreError> {
     let account_id = &repository.account_id;
     let names = world::repository_names(reading, account_id).await?;
-    let live = world::load_live(reading, account_id, &material.desired, &names).await?;
-    live.fill_unknown_contents(&mut material.desired, &material.unknown_contents);
+    let accepted = world::load_accepted(reading, account_id, &material.desired, &names).await?;
+    accepted.fill_unknown_contents(&mut material.desired, &material.unknown_contents);
     let owner = Owner::Repository(repository.name.clone());
     let acceptances = reading.acceptances(&repository.id).await?.into_iter().collect();
-    let decided = decide::decide(&material.desired, &live, &owner, &acceptances, confirmation, now);
-    Ok(Compared { material, decided, live })
+    let decided = decide::decide(&material.desired, &accepted, &owner, &acceptances, confirmation, now);
+    Ok(Compared { material, decided, accepted })
 }

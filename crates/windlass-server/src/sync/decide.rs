@@ -1,11 +1,11 @@
-//! Desired × live → what the run proposes. Values in, values out.
+//! Desired × accepted → what the run proposes. Values in, values out.
 
 use serde_json::{Value, json};
+use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::code::{Code, Severity};
 use windlass_core::desired::Desired;
 use windlass_core::diff::{Change, compare};
 use windlass_core::drift::Acceptances;
-use windlass_core::live::{Live, Owner};
 use windlass_core::plan::{self, Confirmation, Plan};
 use windlass_core::time::Timestamp;
 
@@ -24,13 +24,13 @@ impl Decided {
 
 pub(super) fn decide(
     desired: &Desired,
-    live: &Live,
+    accepted: &Accepted,
     repository: &Owner,
     acceptances: &Acceptances,
     confirmation: Confirmation,
     now: Timestamp,
 ) -> Decided {
-    let mut comparison = compare(desired, live, repository);
+    let mut comparison = compare(desired, accepted, repository);
     let mut accepted_drift = Vec::new();
     comparison.changes.retain(|change| match acceptances.of(&change.key, change.desired, change.base, now) {
         Some(acceptance) => {
@@ -61,7 +61,12 @@ pub(super) fn skipped(decided: &Decided, held_back: &[usize]) -> Vec<Value> {
     let held = held_back.iter().map(|position| {
         let step = &decided.plan.steps[*position];
         let key = &step.change.key;
-        told(step.action_name(), key.kind.slug(), &key.name, "rejected until git or live changes")
+        told(
+            step.action_name(),
+            key.kind.slug(),
+            &key.name,
+            "rejected until git or the accepted state changes",
+        )
     });
     refused.chain(accepted_drift).chain(held).collect()
 }

@@ -1,4 +1,4 @@
-//! What a run compares with live: the fleet as a commit has it, or as it was stored at the last good run.
+//! What a run compares with the accepted state: the fleet as a commit has it, or as it was stored at the last good run.
 
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ impl Material {
         Ok(Material { desired, files, ..Material::settled() })
     }
 
-    /// Of a commit that has not moved and is live as it is: nothing of it has to be looked at.
+    /// Of a commit that has not moved and is accepted as it is: nothing of it has to be looked at.
     pub(super) fn settled() -> Material {
         Material {
             desired: Desired::default(),

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use windlass_core::accepted::Owner;
 use windlass_core::code::Code;
 use windlass_core::content::ContentChange;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
 use windlass_core::gate::unread_history_gap;
-use windlass_core::live::Owner;
 use windlass_core::plan::Plan;
 use windlass_core::proposal::{
     Cap, Fates, Offered, Reconciled, RunFacts, RunStatus, Status, reconcile, run_status,
@@ -212,7 +212,7 @@ async fn try_to_save(
         }
         Known::Stored => compare_stored(&mut writing, run, repository, &account, &offered, now).await?,
     };
-    let Compared { mut material, decided, live } = compared;
+    let Compared { mut material, decided, accepted } = compared;
     if let Some(error) = decide::refusal_of(&decided.plan) {
         drop(writing);
         material.tell(decided.plan.problems.clone());
@@ -228,7 +228,7 @@ async fn try_to_save(
         true => apply::stuck_proposals(&mut writing, &account, repository, now).await?,
         false => BTreeSet::new(),
     };
-    let reconciled = reconcile(plan, &offered, &declined, &live, &Cap { limit, stuck });
+    let reconciled = reconcile(plan, &offered, &declined, &accepted, &Cap { limit, stuck });
     let previous_files = previous_files(&mut writing, repository, plan, &reconciled).await?;
     let offered = offered_by(plan, &reconciled, &previous_files);
     let nothing = LookedUp::default();
@@ -270,7 +270,7 @@ async fn try_to_save(
     crash_point("sync.committed");
     if material.is_fresh() {
         let owner = Owner::Repository(repository.name.clone());
-        contents::keep(server, &repository.id, contents::worth_keeping(&material.desired, &live, &owner))
+        contents::keep(server, &repository.id, contents::worth_keeping(&material.desired, &accepted, &owner))
             .await;
     }
     server.nudges().apply.notify_one();
@@ -330,8 +330,8 @@ async fn compare_stored(
     }
     let names = world::repository_names(writing, &account.id).await?;
     let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
-    let live = world::load_some(writing, &account.id, &keys, &names).await?;
-    Ok(Compared { material: Material::settled(), decided: Decided::nothing(&account.name), live })
+    let accepted = world::load_some(writing, &account.id, &keys, &names).await?;
+    Ok(Compared { material: Material::settled(), decided: Decided::nothing(&account.name), accepted })
 }
 
 /// The files that declared what is opened before: where each was declared when its last change was applied, however often
@@ -391,7 +391,7 @@ async fn store_desired(
             .collect();
         writing.wanted_replace(&repository.id, &wanted).await?;
     }
-    writing.wanted_settle(&repository.id).await?;
+    writing.desired_mark_agreed(&repository.id).await?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! How live differs from git, over all repositories or in one, and the three things to do about it.
+//! How the accepted state differs from git, over all repositories or in one, and the three things to do about it.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

@@ -46,7 +46,8 @@ async fn health(
     who: &Identity,
     repositories: &[&str],
 ) -> Result<Vec<KindHealth>, HttpError> {
-    let live: BTreeMap<Kind, usize> = reading.resources_count(&who.account_id).await?.into_iter().collect();
+    let accepted: BTreeMap<Kind, usize> =
+        reading.resources_count(&who.account_id).await?.into_iter().collect();
     let (mut drifted, mut open): (BTreeMap<Kind, usize>, BTreeMap<Kind, usize>) = Default::default();
     for tally in reading.proposals_tally(&who.account_id).await? {
         *open.entry(tally.kind).or_default() += tally.count;
@@ -59,9 +60,9 @@ async fn health(
     let of = |counts: &BTreeMap<Kind, usize>, kind: &Kind| counts.get(kind).copied().unwrap_or_default();
     let kinds = Kind::ALL.iter().map(|kind| KindHealth {
         kind: kind.plural().to_owned(),
-        live: of(&live, kind),
+        accepted: of(&accepted, kind),
         drifted: of(&drifted, kind),
         open: of(&open, kind),
     });
-    Ok(kinds.filter(|kind| kind.live + kind.open + kind.drifted > 0).collect())
+    Ok(kinds.filter(|kind| kind.accepted + kind.open + kind.drifted > 0).collect())
 }

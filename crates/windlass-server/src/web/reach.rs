@@ -54,7 +54,7 @@ async fn standing(
     built_in: &Known,
 ) -> Result<Standing, HttpError> {
     if reading.resource(&who.account_id, key).await?.is_some() {
-        return Ok(Standing::Live);
+        return Ok(Standing::Accepted);
     }
     let about = ProposalFilter { kind: Some(key.kind), name: Some(key.name.clone()), ..open() };
     if let Some(proposal) = reading.proposals(&who.account_id, &about, None, 1).await?.pop() {
@@ -63,7 +63,7 @@ async fn standing(
     Ok(if built_in.has(key.kind, &key.name) { Standing::BuiltIn } else { Standing::Missing })
 }
 
-/// What is live and refers to a resource, then what is proposed and waits for it.
+/// What is accepted and refers to a resource, then what is proposed and waits for it.
 async fn referrers(
     reading: &mut Reading,
     who: &Identity,
@@ -78,6 +78,6 @@ async fn referrers(
     let proposed = waiting.into_iter().filter(|proposal| !found.contains(&proposal.change.key));
     let proposed: Vec<Neighbour> =
         proposed.map(|proposal| neighbour(&proposal.change.key, Standing::Proposed(proposal.id))).collect();
-    reach.referred_by = found.iter().map(|key| neighbour(key, Standing::Live)).chain(proposed).collect();
+    reach.referred_by = found.iter().map(|key| neighbour(key, Standing::Accepted)).chain(proposed).collect();
     Ok(())
 }

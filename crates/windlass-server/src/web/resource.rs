@@ -1,4 +1,4 @@
-//! One live resource with its history and what is tied to it.
+//! One accepted resource with its history and what is tied to it.
 
 use axum::extract::{Path, State};
 use windlass_api::types::DriftItem;

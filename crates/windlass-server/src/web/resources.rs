@@ -1,4 +1,4 @@
-//! What is live, a page at a time.
+//! The accepted state, a page at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 

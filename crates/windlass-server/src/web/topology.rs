@@ -93,13 +93,13 @@ pub(super) async fn show(
     let key = ResourceKey::new(Kind::Network, name.as_str());
     let about = ProposalFilter { kind: Some(Kind::Network), name: Some(name.clone()), ..open() };
     let proposal = reading.proposals(&who.account_id, &about, None, 1).await?.pop();
-    let live = reading.resource(&who.account_id, &key).await?;
-    if live.is_none() && proposal.is_none() {
+    let accepted = reading.resource(&who.account_id, &key).await?;
+    if accepted.is_none() && proposal.is_none() {
         return Err(HttpError::not_found());
     }
     let allocation = load_allocation(&mut reading, &who, &Addresses::of_network(&name)).await?;
-    let standings = Standings::load(&mut reading, live.as_slice(), proposal.as_slice()).await?;
-    let network = network_of(&key, live.as_ref(), proposal.as_ref(), &standings, &allocation);
+    let standings = Standings::load(&mut reading, accepted.as_slice(), proposal.as_slice()).await?;
+    let network = network_of(&key, accepted.as_ref(), proposal.as_ref(), &standings, &allocation);
     let virtual_ips = load_virtual_ips(&mut reading, &who, &name, &allocation).await?;
     let peers = load_peers(&mut reading, &who, &name, &allocation, &virtual_ips).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Topology).await?;
@@ -109,12 +109,12 @@ pub(super) async fn show(
 
 fn network_of(
     key: &ResourceKey,
-    live: Option<&Resource>,
+    accepted: Option<&Resource>,
     proposal: Option<&Proposal>,
     standings: &Standings,
     allocation: &Allocation,
 ) -> Network {
-    let spec = live.map(|live| &live.spec).or_else(|| proposal?.effective());
+    let spec = accepted.map(|accepted| &accepted.spec).or_else(|| proposal?.effective());
     let (description, routing_mode) = match spec.map(AsRef::as_ref) {
         Some(Spec::Network(spec)) => (spec.description.clone(), spec.routing_mode.word()),
         _ => (String::new(), ""),
@@ -137,11 +137,13 @@ struct Standings {
 impl Standings {
     async fn load(
         reading: &mut Reading,
-        live: &[Resource],
+        accepted: &[Resource],
         proposals: &[Proposal],
     ) -> Result<Standings, HttpError> {
-        let owned: Vec<(&str, &ResourceKey)> =
-            live.iter().filter_map(|live| Some((live.owner_id.as_deref()?, &live.key))).collect();
+        let owned: Vec<(&str, &ResourceKey)> = accepted
+            .iter()
+            .filter_map(|accepted| Some((accepted.owner_id.as_deref()?, &accepted.key)))
+            .collect();
         let drifted = reading.drifted_among(&owned).await?.into_iter().collect();
         let proposed = proposals.iter().map(|proposal| {
             let change = proposal.change.action().to_string();
@@ -156,7 +158,7 @@ impl Standings {
             (false, Some((change, id))) => {
                 Standing::Proposed { change: change.clone(), proposal_id: id.clone() }
             }
-            (false, None) => Standing::Live,
+            (false, None) => Standing::InSync,
         }
     }
 }
@@ -174,15 +176,15 @@ impl Members {
         kind: Kind,
         network: &str,
     ) -> Result<Members, HttpError> {
-        let live = reading.resources_in(&who.account_id, kind, network).await?;
+        let accepted = reading.resources_in(&who.account_id, kind, network).await?;
         let proposals = proposals(reading, who, kind, Some(network)).await?;
-        let standings = Standings::load(reading, &live, &proposals).await?;
+        let standings = Standings::load(reading, &accepted, &proposals).await?;
         let proposed = proposals
             .iter()
             .filter_map(|proposal| Some((proposal.change.key.clone(), Arc::clone(proposal.effective()?))));
         let mut specs: BTreeMap<ResourceKey, Arc<Spec>> = proposed.collect();
-        // What is live is drawn as it is, not as it would be.
-        specs.extend(live.into_iter().map(|live| (live.key, live.spec)));
+        // The accepted state is drawn as it is, not as it would be.
+        specs.extend(accepted.into_iter().map(|accepted| (accepted.key, accepted.spec)));
         Ok(Members { specs, standings })
     }
 }

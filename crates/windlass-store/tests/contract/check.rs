@@ -121,8 +121,8 @@ fn a_backup_made_while_others_write_is_whole() {
             assert_eq!(faults(&copied).await, Vec::<String>::new());
             let mut reading = copied.read().await.unwrap();
             let events = reading.last_event(&acme).await.unwrap();
-            let live = reading.resources_all(&acme, Some("")).await.unwrap().len();
-            assert_eq!(usize::try_from(events).unwrap(), live, "events and changes of one moment");
+            let accepted = reading.resources_all(&acme, Some("")).await.unwrap().len();
+            assert_eq!(usize::try_from(events).unwrap(), accepted, "events and changes of one moment");
             drop(reading);
             copied.close().await;
             let again = world.store.backup(&copy).await;

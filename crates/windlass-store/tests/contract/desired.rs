@@ -51,11 +51,11 @@ fn what_moved_to_another_file_is_known_there_and_stays_settled() {
         settle_one(&world, &fleet.id, "a").await;
         replace(&world, &fleet.id, &[wanted("a", &eu, "g")]).await;
         let found = only(&world, &fleet.id).await;
-        assert_eq!((found.file.as_str(), found.settled), ("g", Some(eu.digest())));
+        assert_eq!((found.file.as_str(), found.last_agreed), ("g", Some(eu.digest())));
         let us = node("us");
         replace(&world, &fleet.id, &[wanted("a", &us, "g")]).await;
         let found = only(&world, &fleet.id).await;
-        assert_eq!((found.digest, found.settled), (us.digest(), Some(eu.digest())));
+        assert_eq!((found.digest, found.last_agreed), (us.digest(), Some(eu.digest())));
     });
 }
 
@@ -79,18 +79,18 @@ fn what_moves_before_it_is_applied_is_known_by_its_first_file_until_it_is() {
         assert_eq!(only(&world, &fleet.id).await.previous_file, None);
         replace(&world, &fleet.id, &[wanted("a", &eu, "i")]).await;
         assert_eq!(only(&world, &fleet.id).await.previous_file.as_deref(), Some("h"));
-        // What is made is settled by itself when its repository is compared.
-        world.tamper("UPDATE desired SET settled = NULL").await;
+        // What is made is marked as agreed when its repository is compared.
+        world.tamper("UPDATE desired SET last_agreed = NULL").await;
         world.node(&acme, "a", Some(&fleet.id)).await;
         let mut writing = world.store.write().await.unwrap();
-        writing.wanted_settle(&fleet.id).await.unwrap();
+        writing.desired_mark_agreed(&fleet.id).await.unwrap();
         writing.commit().await.unwrap();
         assert_eq!(only(&world, &fleet.id).await.previous_file, None);
     });
 }
 
 #[test]
-fn what_is_live_as_wanted_and_owned_is_settled_once() {
+fn what_is_accepted_as_desired_and_owned_is_marked_agreed_once() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let fleet = world.repository(&acme, "fleet").await;
@@ -104,19 +104,19 @@ fn what_is_live_as_wanted_and_owned_is_settled_once() {
         world.node(&acme, "unowned", None).await;
         world.node(&other, "elsewhere", Some(&fleet.id)).await;
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.wanted_settle(&fleet.id).await.unwrap(), 1);
-        assert_eq!(writing.wanted_settle(&fleet.id).await.unwrap(), 0);
-        let settled: Vec<String> = writing
+        assert_eq!(writing.desired_mark_agreed(&fleet.id).await.unwrap(), 1);
+        assert_eq!(writing.desired_mark_agreed(&fleet.id).await.unwrap(), 0);
+        let agreed: Vec<String> = writing
             .wanted(&fleet.id)
             .await
             .unwrap()
             .into_iter()
-            .filter(|wanted| wanted.settled.is_some())
+            .filter(|wanted| wanted.last_agreed.is_some())
             .map(|wanted| wanted.key.name)
             .collect();
-        assert_eq!(settled, ["same"]);
-        writing.wanted_settle_these(&[(&fleet.id, &node_key("same"), None)]).await.unwrap();
-        assert_eq!(writing.wanted_settle(&fleet.id).await.unwrap(), 1);
+        assert_eq!(agreed, ["same"]);
+        writing.desired_mark_agreed_among(&[(&fleet.id, &node_key("same"), None)]).await.unwrap();
+        assert_eq!(writing.desired_mark_agreed(&fleet.id).await.unwrap(), 1);
     });
 }
 
@@ -143,7 +143,7 @@ fn only_what_differs_is_told_with_both_sides() {
         let (eu, us) = (eu.digest(), us.digest());
         let sides: Vec<_> = found
             .iter()
-            .map(|it| (it.key.name.as_str(), it.wanted.map(|it| it.0), it.live.as_ref().map(|it| it.0)))
+            .map(|it| (it.key.name.as_str(), it.wanted.map(|it| it.0), it.accepted.as_ref().map(|it| it.0)))
             .collect();
         let expected = [
             ("absent", Some(eu), None),
@@ -187,8 +187,8 @@ async fn replace(world: &World, repository_id: &str, all: &[NewWanted<'_>]) {
 
 async fn settle_one(world: &World, repository_id: &str, name: &str) {
     let mut writing = world.store.write().await.unwrap();
-    let live = Some(node("eu").digest());
-    writing.wanted_settle_these(&[(repository_id, &node_key(name), live)]).await.unwrap();
+    let accepted = Some(node("eu").digest());
+    writing.desired_mark_agreed_among(&[(repository_id, &node_key(name), accepted)]).await.unwrap();
     writing.commit().await.unwrap();
 }
 

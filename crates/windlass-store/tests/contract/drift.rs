@@ -14,7 +14,7 @@ fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
         let accepted = |name: &str, until: Option<i64>| Acceptance {
             key: node_key(name),
             desired: Some(node("eu").digest()),
-            live: None,
+            accepted: None,
             until: until.map(at),
             reason: "it's meant".to_owned(),
             by: "ada".to_owned(),
@@ -53,7 +53,7 @@ fn drift_is_noted_renewed_counted_and_resolved() {
         let drifted = |name: &str, by: &str| Drift {
             key: node_key(name),
             desired: Some(node("eu").digest()),
-            live: Some(node("us").digest()),
+            accepted: Some(node("us").digest()),
             fields: json!([{ "path": "region", "ü": 0.1 }]),
             changed_by: by.to_owned(),
             changed_at: at(1),

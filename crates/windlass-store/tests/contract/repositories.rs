@@ -190,14 +190,22 @@ fn forge() -> ForgeSettings {
 fn acceptance() -> Acceptance {
     let digest = Some(node("eu").digest());
     let (reason, by) = ("meant".to_owned(), "ada".to_owned());
-    Acceptance { key: node_key("edge-01"), desired: digest, live: None, until: None, reason, by, at: at(1) }
+    Acceptance {
+        key: node_key("edge-01"),
+        desired: digest,
+        accepted: None,
+        until: None,
+        reason,
+        by,
+        at: at(1),
+    }
 }
 
 fn drift() -> Drift {
     Drift {
         key: node_key("edge-01"),
         desired: None,
-        live: None,
+        accepted: None,
         fields: serde_json::json!([]),
         changed_by: "bob".to_owned(),
         changed_at: at(1),

@@ -1,4 +1,4 @@
-//! Live resources: storing, finding, paging, searching.
+//! Accepted resources: storing, finding, paging, searching.
 
 use serde_json::json;
 use windlass_core::resource::{Kind, ResourceKey, Spec};

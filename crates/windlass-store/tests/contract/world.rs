@@ -151,7 +151,7 @@ impl World {
         proposals
     }
 
-    /// Makes a node live.
+    /// Accepts a node.
     pub(crate) async fn node(&self, account_id: &str, name: &str, owner: Option<&str>) {
         let mut writing = self.store.write_account(account_id).await.unwrap();
         writing.resource_put(&node_key(name), &node("eu"), owner, "ada", at(1)).await.unwrap();

@@ -1,4 +1,4 @@
-//! The change that makes git say what is live: the patch, and a branch to push it to.
+//! The change that writes the accepted state into git: the patch, and a branch to push it to.
 
 use askama::Template;
 use windlass_api::types::ErrorBody;

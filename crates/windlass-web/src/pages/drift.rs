@@ -1,4 +1,4 @@
-//! How live differs from git: changed by hand, waiting for approval, accepted; and what to do about each.
+//! How the accepted state differs from git: changed by hand, waiting for approval, accepted; and what to do about each.
 
 use askama::Template;
 use windlass_api::permission::Permission;
@@ -11,7 +11,7 @@ use crate::{link, words};
 /// Which differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// Someone changed live.
+    /// Someone changed the accepted state.
     #[default]
     ByHand,
     /// Git moved and nobody approved it yet.

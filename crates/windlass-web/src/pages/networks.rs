@@ -23,7 +23,7 @@ pub struct Counted {
 pub struct Networks {
     /// What surrounds it.
     pub frame: Frame,
-    /// The networks that are live.
+    /// The networks that are accepted.
     pub networks: Vec<Counted>,
     /// Networks that are only proposed: name and proposal.
     pub proposed: Vec<(String, String)>,

@@ -11,8 +11,8 @@ use crate::words;
 pub struct KindHealth {
     /// Which kind, in the plural.
     pub kind: String,
-    /// How many are live.
-    pub live: usize,
+    /// How many are accepted.
+    pub accepted: usize,
     /// How many were changed by hand.
     pub drifted: usize,
     /// How many have an open proposal.
@@ -38,12 +38,12 @@ pub struct Overview {
 }
 
 impl Overview {
-    pub(crate) fn live(&self) -> usize {
-        self.kinds.iter().map(|kind| kind.live).sum()
+    pub(crate) fn accepted_total(&self) -> usize {
+        self.kinds.iter().map(|kind| kind.accepted).sum()
     }
 
-    pub(crate) fn live_kinds(&self) -> usize {
-        self.kinds.iter().filter(|kind| kind.live > 0).count()
+    pub(crate) fn kinds_in_use(&self) -> usize {
+        self.kinds.iter().filter(|kind| kind.accepted > 0).count()
     }
 
     pub(crate) fn state(&self) -> (&'static str, String) {
@@ -63,9 +63,9 @@ impl Overview {
 impl KindHealth {
     /// The share that is as git says, in steps that the style sheet knows.
     pub(crate) fn share(&self) -> usize {
-        match self.live {
+        match self.accepted {
             0 => 0,
-            live => live.saturating_sub(self.drifted) * 20 / live * 5,
+            accepted => accepted.saturating_sub(self.drifted) * 20 / accepted * 5,
         }
     }
 }

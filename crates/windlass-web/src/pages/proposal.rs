@@ -41,8 +41,8 @@ pub struct Neighbour {
 /// Whether a neighbour is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is live.
-    Live,
+    /// It is accepted.
+    Accepted,
     /// It comes with Windlass.
     BuiltIn,
     /// An open proposal is about it.

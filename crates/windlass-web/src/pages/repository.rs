@@ -25,7 +25,7 @@ pub struct Repository {
     pub runs: Vec<RunInfo>,
     /// Its last previews, newest first, without their plans.
     pub previews: Vec<PreviewInfo>,
-    /// How many live resources it owns.
+    /// How many accepted resources it owns.
     pub owned: usize,
     /// How many of its proposals are open.
     pub open: usize,

@@ -1,4 +1,4 @@
-//! One live resource: what it is, where it comes from, what is tied to it, and what became of it so far.
+//! One accepted resource: what it is, where it comes from, what is tied to it, and what became of it so far.
 
 use askama::Template;
 use windlass_api::types::{AuditInfo, DriftItem, EventInfo, FieldChange, ProposalInfo, ResourceInfo};

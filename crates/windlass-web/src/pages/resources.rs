@@ -1,4 +1,4 @@
-//! What is live: tables by kind, a page at a time, however many there are.
+//! The accepted state: tables by kind, a page at a time, however many there are.
 
 use askama::Template;
 use serde_json::Value;

@@ -118,7 +118,7 @@ impl Topology {
             words::count(hubs, "hub"),
             words::count(self.peers.len() - hubs, "peer"),
             words::count(self.virtual_ips.len(), "virtual IP"),
-            self.tally("live"),
+            self.tally("in-sync"),
             self.tally("proposed"),
             self.tally("drifted"),
         )
@@ -148,7 +148,7 @@ impl Peer {
 impl Standing {
     pub(crate) fn words(&self) -> String {
         match self {
-            Standing::Live => "in sync".to_owned(),
+            Standing::InSync => "in sync".to_owned(),
             Standing::Drifted => "drifted".to_owned(),
             Standing::Proposed { change, .. } => format!("{change} proposed"),
         }
@@ -156,7 +156,7 @@ impl Standing {
 
     pub(crate) fn tone(&self) -> &'static str {
         match self {
-            Standing::Live => "good",
+            Standing::InSync => "good",
             Standing::Drifted => "bad",
             Standing::Proposed { .. } => "warn",
         }

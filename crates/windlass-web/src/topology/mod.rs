@@ -32,7 +32,7 @@ pub enum Standing {
         proposal_id: String,
     },
     /// It is.
-    Live,
+    InSync,
 }
 
 impl Standing {
@@ -40,7 +40,7 @@ impl Standing {
         match self {
             Standing::Drifted => "drifted",
             Standing::Proposed { .. } => "proposed",
-            Standing::Live => "live",
+            Standing::InSync => "in-sync",
         }
     }
 }

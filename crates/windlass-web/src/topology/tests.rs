@@ -5,14 +5,17 @@ use proptest::prelude::*;
 use super::*;
 
 fn peer(index: usize, role: Role, region: &str, held: usize) -> Peer {
-    let badge =
-        |turn| Held { name: format!("address-{turn}"), turn: Turn::Failover(turn), standing: Standing::Live };
+    let badge = |turn| Held {
+        name: format!("address-{turn}"),
+        turn: Turn::Failover(turn),
+        standing: Standing::InSync,
+    };
     Peer {
         host: format!("edge-{region}-{index:04}"),
         address: Some(format!("fd12:3456:789a:{index:x}::{index:x}")),
         region: (!region.is_empty()).then(|| region.to_owned()),
         role,
-        standing: if index % 7 == 3 { Standing::Drifted } else { Standing::Live },
+        standing: if index % 7 == 3 { Standing::Drifted } else { Standing::InSync },
         endpoint: None,
         subnets: Vec::new(),
         held: (0..held).map(badge).collect(),
@@ -102,7 +105,7 @@ fn hubs_are_in_the_middle_and_every_other_peer_has_a_tunnel_to_each() {
 fn what_needs_a_look_is_never_only_counted() {
     let mut peers = network(1, 600, 1);
     for peer in &mut peers {
-        peer.standing = Standing::Live;
+        peer.standing = Standing::InSync;
     }
     peers[600].standing = Standing::Drifted;
     let drawing = draw(&peers);

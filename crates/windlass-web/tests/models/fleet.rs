@@ -1,4 +1,4 @@
-//! Models of the pages about what is live: resources, drift, networks.
+//! Models of the pages about the accepted state: resources, drift, networks.
 
 use serde_json::json;
 use windlass_api::types::{
@@ -148,12 +148,12 @@ fn topology(t: &str, count: usize) -> Topology {
         address: some(t),
         region: some(t),
         role: if index == 0 { Role::Hub } else { Role::Spoke },
-        standing: [Standing::Live, Standing::Drifted, proposed()][index % 3].clone(),
+        standing: [Standing::InSync, Standing::Drifted, proposed()][index % 3].clone(),
         endpoint: some(t),
         subnets: vec![text(t)],
         held: vec![
             Held { name: text(t), turn: Turn::Primary, standing: proposed() },
-            Held { name: text(t), turn: Turn::Failover(1), standing: Standing::Live },
+            Held { name: text(t), turn: Turn::Failover(1), standing: Standing::InSync },
         ],
     };
     let network = Network {
@@ -161,7 +161,7 @@ fn topology(t: &str, count: usize) -> Topology {
         description: text(t),
         routing_mode: text(t),
         cidr: some(t),
-        standing: if count > 5 { Standing::Live } else { proposed() },
+        standing: if count > 5 { Standing::InSync } else { proposed() },
     };
     let ip = VirtualIp {
         name: text(t),

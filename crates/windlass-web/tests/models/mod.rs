@@ -300,7 +300,7 @@ fn overview(t: &str) -> Overview {
             drifted: 1,
             waiting_for: vec![text(t)],
         },
-        kinds: vec![KindHealth { kind: text(t), live: 3, drifted: 1, open: 2 }],
+        kinds: vec![KindHealth { kind: text(t), accepted: 3, drifted: 1, open: 2 }],
         repositories: vec![repository(t)],
         runs: vec![run(t)],
         waiting: vec![proposal(t, "create", "pending_approval")],
@@ -332,10 +332,10 @@ fn approvals(t: &str) -> Approvals {
 
 fn reach(t: &str) -> Reach {
     let neighbour = |standing| Neighbour { kind: text(t), name: text(t), standing };
-    let standings = [Standing::Live, Standing::BuiltIn, Standing::Missing, Standing::Proposed(text(t))];
+    let standings = [Standing::Accepted, Standing::BuiltIn, Standing::Missing, Standing::Proposed(text(t))];
     Reach {
         refers_to: standings.map(neighbour).to_vec(),
-        referred_by: vec![Neighbour { kind: text(t), name: text(t), standing: Standing::Live }],
+        referred_by: vec![Neighbour { kind: text(t), name: text(t), standing: Standing::Accepted }],
         is_cut: true,
     }
 }

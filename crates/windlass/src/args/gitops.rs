@@ -137,7 +137,7 @@ pub(crate) enum ProposalCommand {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
 
-        /// Do not propose it again before git or live changes.
+        /// Do not propose it again before git or the accepted state changes.
         #[arg(long)]
         until_change: bool,
 
@@ -211,7 +211,7 @@ pub(crate) enum DriftCommand {
         #[command(flatten)]
         target: DriftedResource,
     },
-    /// Make a patch, or push a branch, that makes git say what is live.
+    /// Make a patch, or push a branch, that writes the accepted state into git.
     Adopt {
         /// The repository, by name or id.
         repo: String,

@@ -93,7 +93,7 @@ pub(crate) struct ServeOptions {
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=100_000))]
     pub(crate) max_proposals_per_tick: usize,
 
-    /// How often live is compared with what git last said.
+    /// How often the accepted state is compared with what git last said.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = read_time)]
     pub(crate) drift_interval: Duration,
 

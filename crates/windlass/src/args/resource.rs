@@ -1,4 +1,4 @@
-//! Live resources, their export, and events.
+//! Accepted resources, their export, and events.
 
 use std::path::PathBuf;
 

@@ -141,9 +141,9 @@ pub(crate) enum RemoteCommand {
     /// Show what was changed by hand, and decide what becomes of it.
     ///
     /// Exits with 2 when something drifted. Each drifted resource can be reverted (a proposal makes it what git says),
-    /// adopted (git is made to say what is live) or accepted (it is meant, until a date).
+    /// adopted (the accepted state is written into git) or accepted (it is meant, until a date).
     Drift(At<DriftOptions>),
-    /// Write live state as fleet.yaml.
+    /// Write accepted state as fleet.yaml.
     Export(At<ExportOptions>),
     /// Test where notifications go, see what became of them, and send them again.
     ///
@@ -152,13 +152,13 @@ pub(crate) enum RemoteCommand {
     Notify(Group<NotifyCommand>),
     /// Show what happened, or follow what happens.
     Events(At<EventsOptions>),
-    /// List live resources of a kind, or show one.
+    /// List accepted resources of a kind, or show one.
     Get(At<GetOptions>),
-    /// Tell everything about one live resource.
+    /// Tell everything about one accepted resource.
     Describe(At<DescribeOptions>),
-    /// Change a live resource by hand. It will show as drift.
+    /// Change an accepted resource by hand. It will show as drift.
     Set(At<SetOptions>),
-    /// End a live resource by hand. It will show as drift.
+    /// End an accepted resource by hand. It will show as drift.
     Delete(At<DeleteOptions>),
     /// Show, check and replace the approval policy.
     Policy(Group<PolicyCommand>),

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::thread;
 
+use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::catalogue::KnownVersions;
 use windlass_core::code::{Code, Severity};
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::diff::compare;
-use windlass_core::live::{Live, Owner};
 use windlass_core::manifest::Context;
 use windlass_core::plan::{self, Confirmation, Plan, Standing};
 use windlass_core::resource::{ResourceKey, Spec};
@@ -22,7 +22,7 @@ use crate::args::{PlanFormat, PlanOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view::{self, Terminal};
 
-/// Plans from another state of the fleet, or from what is live on a server.
+/// Plans from another state of the fleet, or from the accepted state on a server.
 pub(crate) fn run(
     options: &PlanOptions,
     root: RootServerOptions,
@@ -31,13 +31,13 @@ pub(crate) fn run(
     match (&options.from, options.server.is_some() || root.is_given()) {
         (Some(_), true) => Err(CommandError::usage(
             "--from and --server exclude each other",
-            "compare with another state of the fleet (--from), or with what is live on a server (--server)",
+            "compare with another state of the fleet (--from), or with the accepted state on a server (--server)",
         )),
         (None, true) => preview::plan(options, root, terminal),
         (Some(from), false) => offline(options, from, terminal),
         (None, false) => Err(CommandError::usage(
             "compared with what?",
-            "--from PATH or --from GIT-REVISION compares with another state of the fleet, --server with what is live",
+            "--from PATH or --from GIT-REVISION compares with another state of the fleet, --server with the accepted state",
         )),
     }
 }
@@ -97,10 +97,10 @@ fn make_plan(options: &PlanOptions, before: &Loaded, after: &Loaded) -> (Plan, V
     }
     // Offline there is one repository: what it declared before is what it owns.
     let repository = Owner::Repository(desired.account.clone());
-    let live = Live::after(&before.fleet.desired, &repository);
+    let accepted = Accepted::after(&before.fleet.desired, &repository);
     let confirmation =
         if options.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing };
-    let plan = plan::build(desired, compare(desired, &live, &repository), confirmation);
+    let plan = plan::build(desired, compare(desired, &accepted, &repository), confirmation);
     let mut problems = after.problems.clone();
     problems.extend(after.tell(plan.problems.clone()));
     problems.extend(plan.stopped.iter().map(plan::MassDestroy::diagnostic));

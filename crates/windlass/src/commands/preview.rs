@@ -19,14 +19,14 @@ use crate::args::{PlanFormat, PlanOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view::{self, Terminal};
 
-/// Plans the files of a directory against what is live on a server.
+/// Plans the files of a directory against the accepted state on a server.
 pub(super) fn plan(
     options: &PlanOptions,
     root: RootServerOptions,
     terminal: &Terminal,
 ) -> Result<Exit, CommandError> {
     let Some(repository) = &options.repository else {
-        let help = "name it with --repository: what is live is compared for one repository";
+        let help = "name it with --repository: the accepted state is compared for one repository";
         return Err(CommandError::usage("which repository of the server is this?", help));
     };
     let collected = load::collect(&options.path);
@@ -116,7 +116,7 @@ fn read(preview: &PreviewInfo) -> Result<ReadPlan, CommandError> {
 /// What cannot be read here is not sent.
 fn unreadable(collected: &Collected, format: PlanFormat, terminal: &Terminal) -> Result<Exit, CommandError> {
     let plan = Plan::nothing("");
-    let shown = Planned { problems: &collected.problems, from: "live", ..Planned::of(&plan) };
+    let shown = Planned { problems: &collected.problems, from: "accepted state", ..Planned::of(&plan) };
     match format {
         PlanFormat::Human => view::human::plan(&shown, &|file| collected.text(file), terminal)?,
         PlanFormat::Json => view::json::document(&shown.document(&plan))?,

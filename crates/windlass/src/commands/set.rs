@@ -1,4 +1,4 @@
-//! `windlass set` and `delete`: changing live resources by hand.
+//! `windlass set` and `delete`: changing accepted resources by hand.
 
 use std::path::Path;
 

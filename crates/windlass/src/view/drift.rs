@@ -101,7 +101,7 @@ pub(crate) fn reverted(reverted: &Reverted) -> io::Result<()> {
     )
 }
 
-/// Prints the change that makes git say what is live; the patch itself unless it was written to a file.
+/// Prints the change that writes the accepted state into git; the patch itself unless it was written to a file.
 pub(crate) fn adopted(adopted: &Adopted, patch_file: Option<&Path>) -> io::Result<()> {
     match patch_file {
         Some(file) => super::line(&format!("wrote {}: apply it with `git apply`", file.display()))?,

@@ -1,4 +1,4 @@
-//! Live resources, for people.
+//! Accepted resources, for people.
 
 use std::io::{self, Write as _};
 

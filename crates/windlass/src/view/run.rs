@@ -159,7 +159,7 @@ fn write_diff(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
     let groups = grouped(&run.diff);
     if groups.is_empty() {
         let nothing = run.error.is_none() && run.status == "success";
-        return if nothing { writeln!(out, "\nNothing to do: live is what git says.") } else { Ok(()) };
+        return if nothing { writeln!(out, "\nNothing to do: in sync.") } else { Ok(()) };
     }
     writeln!(out, "\n{BOLD}{}{BOLD:#}", count(run.diff_count, "difference"))?;
     for group in groups {

@@ -8,7 +8,7 @@ use crate::harness::{ALL, Installation, Life, Person, Reply, fleet};
 const EXPORT: &str = "/api/v1/system/export_fleet_yaml";
 const SECRET: &str = "canary-export-secret-6Wd";
 
-/// A server with live resources that hold secrets: two under keys, one in a URL.
+/// A server with accepted resources that hold secrets: two under keys, one in a URL.
 async fn with_secrets(at: &Installation, admin: &Person) {
     let config =
         json!({"db_password": SECRET, "port": 5432, "url": format!("https://app:{SECRET}@db.example/x")});

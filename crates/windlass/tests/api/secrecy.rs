@@ -1,6 +1,6 @@
 //! Planted secrets: what is handed to a server in confidence comes out nowhere.
 //!
-//! Live values must be in an export, or it would not rebuild the fleet. It is the one answer that has them, and it is
+//! Accepted values must be in an export, or it would not rebuild the fleet. It is the one answer that has them, and it is
 //! for those who may see the fleet. Beside it, two answers hold a secret of this server's own making: that of a token that
 //! was just made, and that of a webhook, which is kept nowhere and whose every look is on the record.
 
@@ -28,14 +28,14 @@ const MALFORMED: &str = "canary-malformed-6Zq";
 const BROKEN: &str = "canary-broken-fleet-7Zq";
 const GIT_PASSWORD: &str = GitHttps::PASSWORD;
 
-/// Part of the fleet, under keys that look like secrets: live, exported, and shown nowhere else.
+/// Part of the fleet, under keys that look like secrets: accepted, exported, and shown nowhere else.
 const IN_FLEET: &str = "canary-in-fleet-8Zq";
 const BY_HAND: &str = "canary-by-hand-9Zq";
 const EDITED: &str = "canary-edited-0Zq";
 
 const STRICT: &[&str] =
     &[OWN_PASSWORD, WRONG_PASSWORD, SSH_KEY, URL_PASSWORD, QUERY, MALFORMED, BROKEN, GIT_PASSWORD];
-const LIVE: &[&str] = &[IN_FLEET, BY_HAND, EDITED];
+const ACCEPTED: &[&str] = &[IN_FLEET, BY_HAND, EDITED];
 
 /// The program itself, with everything it says kept.
 struct Process {
@@ -307,7 +307,7 @@ async fn sync_everything(process: &Process, token: &str) {
 }
 
 /// A fleet with secrets in it goes all the way, is edited on the way, and changed by hand afterwards.
-async fn live_with_secrets(process: &Process, token: &str, work: &WorkTree) -> (String, Value) {
+async fn accepted_with_secrets(process: &Process, token: &str, work: &WorkTree) -> (String, Value) {
     let (repository, run) = process.sync(token, json!({"name": "fleet", "repo_url": file_url(work)})).await;
     assert_eq!(run["diff_count"], 3, "{run}");
     let of = |name: &str| {
@@ -349,7 +349,7 @@ async fn live_with_secrets(process: &Process, token: &str, work: &WorkTree) -> (
     (repository, run)
 }
 
-/// Has the server look at what would change: of what is live, of what is broken, and of files that nobody committed.
+/// Has the server look at what would change: of the accepted state, of what is broken, and of files that nobody committed.
 async fn preview_everything(process: &Process, token: &str, repository: &str) {
     let main = json!({"ref": "main"});
     let sent = json!({"files": {"fleet.yaml": fleet_text().replace(IN_FLEET, BROKEN)}});
@@ -418,7 +418,7 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     sync_everything(&process, &token).await;
     let work = WorkTree::new();
     work.commit("fleet.yaml", &fleet_text());
-    let (repository, run) = live_with_secrets(&process, &token, &work).await;
+    let (repository, run) = accepted_with_secrets(&process, &token, &work).await;
     preview_everything(&process, &token, &repository).await;
     look_everywhere(&process, &token, &repository, &run).await;
 
@@ -427,7 +427,7 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     let export = "/api/v1/system/export_fleet_yaml";
     let (status, masked) = process.ask_aside(&secret, "GET", export, Vec::new()).await;
     assert_eq!(status, 200);
-    for word in LIVE {
+    for word in ACCEPTED {
         assert!(!masked.contains(word), "a masked export tells {word}");
     }
     let whole = format!("{export}?secrets=show");
@@ -435,7 +435,7 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     assert_eq!(status, 403, "the token was not given that");
     let (status, exported) = process.ask_aside(&token, "GET", &whole, Vec::new()).await;
     assert_eq!(status, 200);
-    for word in LIVE {
+    for word in ACCEPTED {
         assert!(exported.contains(word), "an export without {word} would not rebuild the fleet");
     }
     let body = json!({"name": "blind", "permissions": ["system.gitops.read"]}).to_string().into_bytes();
@@ -454,7 +454,7 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     let told =
         answers.iter().map(|(what, text)| (what.as_str(), text.as_bytes())).chain([("log", log.as_bytes())]);
     for (what, text) in told {
-        for word in STRICT.iter().chain(LIVE).chain(own) {
+        for word in STRICT.iter().chain(ACCEPTED).chain(own) {
             assert!(!holds(text, word), "{what} tells {word}: {}", String::from_utf8_lossy(text));
         }
     }

@@ -81,8 +81,8 @@ async fn a_change_is_edited_with_help_and_then_approved_as_it_was_edited() {
     window.click("#proposal-decide .primary").await;
     window.until("document.querySelector('.notice-good')").await;
     window.until_told("Applied").await;
-    let live = desk.installation.get(&desk.admin, "/api/v1/system/node_modules/web").await;
-    assert_eq!(live["node_module"]["spec"]["config"]["workers"], 9, "{live}");
+    let accepted = desk.installation.get(&desk.admin, "/api/v1/system/node_modules/web").await;
+    assert_eq!(accepted["node_module"]["spec"]["config"]["workers"], 9, "{accepted}");
     desk.window.close_in_peace().await;
 }
 

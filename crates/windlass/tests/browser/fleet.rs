@@ -25,8 +25,8 @@ async fn a_change_by_hand_is_seen_reverted_and_gone() {
     window.until_told("Applied").await;
     window.goto("/app/drift").await;
     window.until("!document.querySelector('#differences').innerText.includes('tokyo-00003')").await;
-    let live = scene.installation.get(&scene.admin, "/api/v1/system/nodes/tokyo-00003").await;
-    assert_eq!(live["node"]["spec"]["instance_type"], "t3-small", "{live}");
+    let accepted = scene.installation.get(&scene.admin, "/api/v1/system/nodes/tokyo-00003").await;
+    assert_eq!(accepted["node"]["spec"]["instance_type"], "t3-small", "{accepted}");
     window.close_in_peace().await;
 }
 

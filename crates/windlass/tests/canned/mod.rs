@@ -230,7 +230,7 @@ pub(crate) fn run(status: &str, stage: &str) -> Value {
     }})
 }
 
-/// A live resource.
+/// An accepted resource.
 pub(crate) fn node(name: &str) -> Value {
     json!({
         "id": id("5"), "kind": "node", "name": name, "spec": {"template": "edge", "region": "eu"}, "allocated": {},

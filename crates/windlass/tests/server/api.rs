@@ -175,7 +175,7 @@ impl Api {
         Ok(all)
     }
 
-    /// Every live resource, by kind and name.
+    /// Every accepted resource, by kind and name.
     pub(crate) fn resources(&self) -> Result<Vec<ResourceInfo>> {
         self.pages(Operation::ResourceList, &[], |list: ResourceList| (list.resources, list.meta.next_cursor))
     }

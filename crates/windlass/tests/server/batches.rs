@@ -114,9 +114,9 @@ fn rejected_changes_come_again_and_do_not_starve_the_others() {
         api.settled(&run.id).unwrap();
     }
     assert!(reopened > rejected.len(), "what was rejected was offered again: {reopened}");
-    let live: Vec<String> = api.resources().unwrap().into_iter().map(|resource| resource.name).collect();
-    assert_eq!(live.len(), 100 - rejected.len());
-    assert!(rejected.iter().all(|name| !live.contains(name)));
+    let accepted: Vec<String> = api.resources().unwrap().into_iter().map(|resource| resource.name).collect();
+    assert_eq!(accepted.len(), 100 - rejected.len());
+    assert!(rejected.iter().all(|name| !accepted.contains(name)));
     let run = api.sync(&repository.id).unwrap();
     assert_eq!((run.diff_count, run.remaining), (rejected.len(), 0));
     server.stop();

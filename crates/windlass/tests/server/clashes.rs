@@ -20,7 +20,7 @@ fn waits_for(api: &Api, id: &str, reason: &str) -> ProposalInfo {
     })
 }
 
-fn live_names(api: &Api) -> Vec<String> {
+fn accepted_names(api: &Api) -> Vec<String> {
     api.resources().unwrap().into_iter().map(|resource| resource.name).collect()
 }
 
@@ -86,14 +86,14 @@ fn of_two_repositories_that_propose_one_new_name_the_second_waits_and_is_told_of
     assert_eq!(second.blocked_by, [reason]);
     api.approve(&second.id).unwrap();
     assert_eq!(waits_for(api, &second.id, reason).status, "approved");
-    assert!(live_names(api).is_empty());
+    assert!(accepted_names(api).is_empty());
 
     // When the first is gone, the second goes on by itself.
     api.reject(&first.id, &json!({"until_change": true})).unwrap();
     api.wait_for_status(&second.id, "applied");
-    let live = api.resource(Noun::Cluster, "shared").unwrap();
-    assert_eq!(live.owner.unwrap().repository_name, "fleet-core");
-    assert_eq!(live.spec["labels"]["from"], "core");
+    let accepted = api.resource(Noun::Cluster, "shared").unwrap();
+    assert_eq!(accepted.owner.unwrap().repository_name, "fleet-core");
+    assert_eq!(accepted.spec["labels"]["from"], "core");
     server.stop();
 }
 
@@ -118,7 +118,7 @@ fn overlapping_networks_are_blocked_before_approval_and_never_both_applied() {
     api.wait_for_status(&first.proposals[0].id, "applied");
     let owned = format!("{overlap}owned by the repository `fleet-edge`");
     assert_eq!(waits_for(api, &second.proposals[0].id, &owned).status, "approved");
-    assert_eq!(live_names(api), ["edge"]);
+    assert_eq!(accepted_names(api), ["edge"]);
 
     // A preview tells the same, and by hand it is refused.
     let preview: PreviewEnvelope =
@@ -132,7 +132,7 @@ fn overlapping_networks_are_blocked_before_approval_and_never_both_applied() {
     edge.commit("fleet.yaml", &network("edge", "10.9.0.0/16"));
     assert_eq!(api.apply_all(&edge_id).unwrap().status, "applied");
     api.wait_for_status(&second.proposals[0].id, "applied");
-    assert_eq!(live_names(api), ["core", "edge"]);
+    assert_eq!(accepted_names(api), ["core", "edge"]);
     server.stop();
 }
 
@@ -197,6 +197,6 @@ fn an_unknown_platform_is_blocked_with_the_reason() {
     api.decide(&run, BatchDecision::Approve).unwrap();
     api.wait_for_status(&proposal(&run, "plain").id, "applied");
     waits_for(api, &proposal(&run, "odd").id, reason);
-    assert_eq!(live_names(api), ["plain"]);
+    assert_eq!(accepted_names(api), ["plain"]);
     server.stop();
 }

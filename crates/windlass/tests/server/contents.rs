@@ -29,7 +29,7 @@ bundles:
     targets: []
 ";
 
-/// A server with a repository whose resources name files, all of it live.
+/// A server with a repository whose resources name files, all of it accepted.
 struct Applied {
     server: Server,
     work: WorkTree,
@@ -117,7 +117,7 @@ fn a_changed_file_is_proposed_with_its_lines_and_applied_only_as_it_was_approved
         "other bytes are another change"
     );
     assert!(lines(&only(&second).content).contains("+user evil;"));
-    assert!(lines(&only(&second).content).contains("-worker_processes 5;"), "from what is live");
+    assert!(lines(&only(&second).content).contains("-worker_processes 5;"), "from the accepted state");
 }
 
 #[test]
@@ -261,8 +261,8 @@ fn an_edited_proposal_keeps_the_content_that_git_wants() {
     assert!(lines(&edited.content).contains("+worker_processes 5;"));
     api.approve(&proposal.id).unwrap();
     api.wait_for_status(&proposal.id, "applied");
-    let live = api.resource(Noun::NodeModule, "web").unwrap();
-    assert_eq!(live.spec["priority"], 60);
+    let accepted = api.resource(Noun::NodeModule, "web").unwrap();
+    assert_eq!(accepted.spec["priority"], 60);
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Operator {
         Ok(())
     }
 
-    /// Syncs and approves until git and live agree.
+    /// Syncs and approves until git and the accepted state agree.
     fn bring_in(&mut self, api: &Api) -> Result<()> {
         let id = self.acknowledged.repository.clone().unwrap_or_default();
         loop {

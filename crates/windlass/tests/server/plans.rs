@@ -349,7 +349,7 @@ fn what_opens_later_is_judged_by_who_wrote_it_and_by_the_file_it_moved_out_of() 
     server.stop();
 }
 
-/// Registers, syncs, approves the whole plan and waits until it is live; asks again whatever was not answered.
+/// Registers, syncs, approves the whole plan and waits until it is accepted; asks again whatever was not answered.
 fn bring_in(api: &Api, work: &WorkTree) -> Result<()> {
     let id = match api.repository("fleet-config") {
         Ok(known) => known.id,

@@ -18,7 +18,7 @@ use crate::api::{Api, Result};
 use crate::fleet::{fields, fleet, nodes, repository_with};
 use crate::installation::{Installation, Server};
 
-/// A server with a repository that is live as its main branch says, and a change of it on a branch and a pull request.
+/// A server with a repository that is accepted as its main branch says, and a change of it on a branch and a pull request.
 struct Pulled {
     server: Server,
     work: WorkTree,
@@ -279,7 +279,7 @@ fn a_pipeline_plans_against_the_server_with_a_token_that_can_do_nothing_else() {
     let human = plan(&[]);
     assert_eq!(human.status.code(), Some(2), "{}", err(&human));
     assert!(
-        out(&human).contains("from live: 1 to create, 0 to update, 0 to destroy, 4 unchanged"),
+        out(&human).contains("from accepted state: 1 to create, 0 to update, 0 to destroy, 4 unchanged"),
         "{}",
         out(&human)
     );

@@ -1,4 +1,4 @@
-//! What becomes of a proposal when git, live or time move before it is applied.
+//! What becomes of a proposal when git, the accepted state or time move before it is applied.
 
 use serde_json::json;
 use windlass_api::endpoint::Operation;
@@ -10,7 +10,7 @@ use crate::api::{Api, refused};
 use crate::fleet::{nodes, register, repository_with};
 use crate::installation::{Installation, Server};
 
-/// A server with one repository whose template and node are live, and in which the node has moved since.
+/// A server with one repository whose template and node are accepted, and in which the node has moved since.
 struct Moved {
     server: Server,
     work: WorkTree,
@@ -107,7 +107,7 @@ fn an_approved_change_that_someone_makes_by_hand_is_applied_manually() {
 }
 
 #[test]
-fn what_was_approved_is_not_forced_on_a_live_state_that_moved() {
+fn an_approved_change_is_not_forced_on_an_accepted_state_that_moved() {
     let moved = Moved::new(&[]);
     moved.api().patch(Noun::Node, NODE, &json!({"region": "eu-9"})).unwrap();
     moved.api().approve(&moved.update.id).unwrap();

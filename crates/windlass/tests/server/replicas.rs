@@ -28,7 +28,7 @@ fn register(api: &Api, work: &WorkTree) -> String {
     api.register(soon).unwrap().id
 }
 
-/// Syncs and approves until git and live agree. Others do the same at the same time.
+/// Syncs and approves until git and the accepted state agree. Others do the same at the same time.
 fn bring_in(api: &Api, repository: &str) -> Result<()> {
     loop {
         let run = api.sync(repository)?;

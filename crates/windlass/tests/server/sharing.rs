@@ -7,7 +7,7 @@ use crate::api::Api;
 use crate::fleet::{fleet, nodes, register, repository_with, template};
 use crate::installation::Installation;
 
-/// What is live: name and owner, by kind and name.
+/// The accepted state: name and owner, by kind and name.
 fn owners(api: &Api) -> Vec<(String, Option<String>)> {
     let owner = |resource: windlass_api::types::ResourceInfo| {
         (resource.name, resource.owner.map(|owner| owner.repository_name))

@@ -53,7 +53,7 @@ fn the_tutorial_from_an_empty_directory_to_a_drift_free_fleet() {
     a_change_by_hand_is_adopted_as_a_patch(api, &repository, &work);
     a_change_by_hand_is_adopted_on_a_branch(api, &repository, &work);
     a_change_by_hand_is_accepted(api, &repository);
-    what_is_exported_is_what_is_live(api, &repository, &work);
+    an_export_is_the_accepted_state(api, &repository, &work);
     server.stop();
 }
 
@@ -177,7 +177,7 @@ fn a_change_by_hand_is_accepted(api: &Api, repository: &RepositoryInfo) {
 }
 
 /// The fleet is exported, its repository removed and another made of the export: nothing but its owner changes.
-fn what_is_exported_is_what_is_live(api: &Api, repository: &RepositoryInfo, work: &WorkTree) {
+fn an_export_is_the_accepted_state(api: &Api, repository: &RepositoryInfo, work: &WorkTree) {
     let export = |form| api.text(api.call(Operation::Export, &[]).query("form", form)).unwrap();
     let (list, map) = (repository_with(&export("list")), repository_with(&export("map")));
     assert_eq!(changes_between(&list, &map), 0);

@@ -138,8 +138,8 @@ async fn an_edit_is_checked_at_its_place_saved_and_approved_as_edited() {
     let apply = format!("/api/v1/system/proposals/{id}/apply?wait=60");
     let applied = installation.ask(&admin.token, "POST", &apply).await.expect(200);
     assert_eq!(applied["proposal"]["status"], "applied", "{applied}");
-    let live = installation.get(&admin, "/api/v1/system/node_templates?q=edge-base").await;
-    assert_eq!(live["node_templates"][0]["spec"]["modules"], json!(["chrony@live"]), "{live}");
+    let accepted = installation.get(&admin, "/api/v1/system/node_templates?q=edge-base").await;
+    assert_eq!(accepted["node_templates"][0]["spec"]["modules"], json!(["chrony@live"]), "{accepted}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use windlass_testkit::servers::WorkTree;
 use crate::browser::{Browser, button, field};
 use crate::harness::{FLEET, Installation, Person, fleet};
 
-/// A fleet that is live, with one node that someone moved.
+/// A fleet that is accepted, with one node that someone moved.
 async fn drifted(installation: &Installation) -> (Person, WorkTree, String) {
     let admin = installation.admin().await;
     let work = fleet(FLEET);

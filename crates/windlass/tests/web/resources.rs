@@ -1,4 +1,4 @@
-//! What is live on pages: tables that page and search, and one resource with all that is tied to it.
+//! The accepted state on pages: tables that page and search, and one resource with all that is tied to it.
 
 use serde_json::json;
 use windlass_api::permission::Role;

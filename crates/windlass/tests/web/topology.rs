@@ -27,9 +27,9 @@ async fn a_network_is_drawn_with_hubs_peers_virtual_ips_and_how_they_stand() {
     let page = browser.page("/app/topology/fabric").await;
     for told in [
         "role=\"img\"",
-        "class=\"dot hub live\"",
-        "class=\"dot live\"",
-        "class=\"tunnel live weight-0\"",
+        "class=\"dot hub in-sync\"",
+        "class=\"dot in-sync\"",
+        "class=\"tunnel in-sync weight-0\"",
         "virtual IP front, held here",
         "1 hub and 1 peer",
         "/app/resources/peer/fabric%2Fedge-02",

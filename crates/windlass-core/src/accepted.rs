@@ -11,14 +11,14 @@ use crate::resource::{ResourceKey, ResourceMap, Spec};
 
 /// Every accepted resource of an account.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Live {
+pub struct Accepted {
     /// By key.
-    pub resources: ResourceMap<LiveResource>,
+    pub resources: ResourceMap<AcceptedResource>,
 }
 
 /// One accepted resource.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LiveResource {
+pub struct AcceptedResource {
     /// What it is.
     pub spec: Arc<Spec>,
     /// The digest of the spec.
@@ -37,8 +37,8 @@ pub enum Owner {
     Repository(String),
 }
 
-impl Live {
-    /// Has what is declared keep what is live at paths of which the content is not known: what was not told is not compared.
+impl Accepted {
+    /// Has what is declared keep the accepted state at paths of which the content is not known: what was not told is not compared.
     pub fn fill_unknown_contents(&self, desired: &mut Desired, unknown: &BTreeSet<String>) {
         let affected: Vec<ResourceKey> = desired
             .resources
@@ -47,9 +47,9 @@ impl Live {
             .map(|(kind, name, _)| ResourceKey::new(kind, name))
             .collect();
         for key in affected {
-            let Some(live) = self.resources.get(key.kind, &key.name) else { continue };
+            let Some(accepted) = self.resources.get(key.kind, &key.name) else { continue };
             let Some(declared) = desired.resources.get_mut(key.kind, &key.name) else { continue };
-            let mut contents = live.spec.contents();
+            let mut contents = accepted.spec.contents();
             contents.retain(|path, _| unknown.contains(*path));
             let spec = Arc::clone(&declared.spec);
             contents.extend(spec.contents());
@@ -58,20 +58,20 @@ impl Live {
     }
 
     /// The state after `desired` was applied by a repository, starting from nothing.
-    pub fn after(desired: &Desired, owner: &Owner) -> Live {
+    pub fn after(desired: &Desired, owner: &Owner) -> Accepted {
         let resources = desired
             .resources
             .iter()
             .map(|(kind, name, declared)| {
-                let live = LiveResource {
+                let accepted = AcceptedResource {
                     spec: Arc::clone(&declared.spec),
                     digest: declared.digest,
                     owner: owner.clone(),
                 };
-                (ResourceKey::new(kind, name), live)
+                (ResourceKey::new(kind, name), accepted)
             })
             .collect();
-        Live { resources }
+        Accepted { resources }
     }
 }
 
@@ -94,13 +94,13 @@ mod tests {
             web.digest
         };
         declared(&mut desired, content(1), content(2));
-        let live = Live::after(&desired, &Owner::Nobody);
+        let accepted = Accepted::after(&desired, &Owner::Nobody);
         let unknown = BTreeSet::from(["b".to_owned()]);
         for (a, is_same) in [(1, true), (9, false)] {
             declared(&mut desired, content(a), None);
-            live.fill_unknown_contents(&mut desired, &unknown);
+            accepted.fill_unknown_contents(&mut desired, &unknown);
             let digest = desired.resources.get(Kind::Module, "web").unwrap().digest;
-            assert_eq!(digest == live.resources.get(Kind::Module, "web").unwrap().digest, is_same);
+            assert_eq!(digest == accepted.resources.get(Kind::Module, "web").unwrap().digest, is_same);
         }
     }
 }
