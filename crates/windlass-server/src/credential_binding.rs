@@ -4,7 +4,6 @@
 //! with: when registering, changing or testing a repository. Each use is checked, in the moment the credential is read.
 //! What decides is `windlass_core::credential_hosts`; here bindings are loaded and saved.
 
-use axum::http::StatusCode;
 use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_core::credential_hosts::{
@@ -18,7 +17,7 @@ use crate::auth::Identity;
 use crate::clock::now;
 use crate::config::Config;
 use crate::forge::Way;
-use crate::http::error::HttpError;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 use crate::tell;
 
@@ -102,7 +101,7 @@ pub(crate) async fn first_uses(
     who: &Identity,
     repository: &Repository,
     before: Option<&Repository>,
-) -> Result<Vec<CredentialUse>, HttpError> {
+) -> Result<Vec<CredentialUse>, Refusal> {
     let known = before.map(|before| uses_of(before, server.config())).unwrap_or_default();
     let mut to_bind = Vec::new();
     for used in uses_of(repository, server.config()).into_iter().filter(|used| !known.contains(used)) {
@@ -117,12 +116,12 @@ pub(crate) async fn first_uses(
                 to_bind.push(used);
             }
             Err(why) => {
-                let status = match why {
-                    WhyNotTold::Unbound => StatusCode::FORBIDDEN,
-                    _ => StatusCode::UNPROCESSABLE_ENTITY,
+                let kind = match why {
+                    WhyNotTold::Unbound => RefusalKind::Forbidden,
+                    _ => RefusalKind::Invalid,
                 };
                 let NotTold { code, message, help } = NotTold::of(&why, &used);
-                return Err(HttpError::new(status, code, message, help));
+                return Err(Refusal::new(kind, code, message, help));
             }
         }
     }
@@ -134,7 +133,7 @@ pub(crate) async fn check_shared(
     server: &Server,
     who: &Identity,
     used: &CredentialUse,
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     if server.config().credentials.is_split_by_account() || who.is_root {
         return Ok(());
     }
@@ -142,7 +141,7 @@ pub(crate) async fn check_shared(
     let elsewhere = reading.credential_hosts_elsewhere(&who.account_id, &used.path).await?;
     match elsewhere.is_empty() || elsewhere.contains(&used.to.to_string()) {
         true => Ok(()),
-        false => Err(HttpError::forbidden(
+        false => Err(Refusal::forbidden(
             format!("the credential {} belongs to several accounts and is bound to other hosts", used.path),
             "ask who administers the installation to bind it",
         )),

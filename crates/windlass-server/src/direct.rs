@@ -19,7 +19,7 @@ use crate::clock::now;
 use crate::ending::{Ending, end_all};
 use crate::gatekeeper::{Gatekeeper, may_approve};
 use crate::grant::granted;
-use crate::http::error::HttpError;
+use crate::refusal::Refusal;
 use crate::tell::{self, ResourceChange};
 
 /// What is recorded of a direct change whose author gives no reason.
@@ -50,9 +50,9 @@ pub(crate) enum DirectOutcome {
 pub(crate) async fn change_directly(
     writing: &mut AccountWriting,
     direct: DirectChange<'_>,
-) -> Result<DirectOutcome, HttpError> {
+) -> Result<DirectOutcome, Refusal> {
     let now = now();
-    let account = writing.account(&direct.who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let account = writing.account(&direct.who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let mut proposal = new_proposal(writing, &direct, now).await?;
     let gatekeeper = Gatekeeper::load(writing, &account, [&proposal.change.key], now).await?;
     let owner = match &direct.owner_id {
@@ -67,11 +67,7 @@ pub(crate) async fn change_directly(
     };
     let judgement = gatekeeper.judge(&proposal, owner.as_ref(), &approvals, now);
     if let Consent::Refused { reason } = &judgement.consent {
-        return Err(HttpError::conflict(
-            "blocked",
-            reason.clone(),
-            "change the policy, or leave it as it is",
-        ));
+        return Err(Refusal::conflict("blocked", reason.clone(), "change the policy, or leave it as it is"));
     }
     let open = open_direct_change(writing, &account.id, &direct.change.key).await?;
     if judgement.may_apply() {
@@ -173,13 +169,13 @@ async fn open_direct_change(
 }
 
 /// Nobody takes the place of what someone else asked for.
-fn check_replaceable(open: &Proposal, email: &str) -> Result<(), HttpError> {
+fn check_replaceable(open: &Proposal, email: &str) -> Result<(), Refusal> {
     if open.author.as_deref() == Some(email) {
         return Ok(());
     }
     let by = open.author.as_deref().unwrap_or("someone");
     let message = format!("a direct change of {} by {by} waits already", open.change.key);
-    Err(HttpError::conflict(
+    Err(Refusal::conflict(
         "change-waits",
         message,
         format!("approve or reject the proposal {} first", open.id),

@@ -14,7 +14,7 @@ use windlass_core::time::Timestamp;
 use windlass_store::{Account, Approval, Member, Proposal, Reading, Repository, Resource, StoreError};
 
 use crate::auth::{Identity, standing_role};
-use crate::http::error::HttpError;
+use crate::refusal::Refusal;
 use crate::world::repository_names;
 
 /// What the gate needs to know of an account.
@@ -178,9 +178,9 @@ impl Gatekeeper {
         &self,
         who: &Identity,
         change: RepositoryChange<'_>,
-    ) -> Result<(), HttpError> {
+    ) -> Result<(), Refusal> {
         match gate::why_an_approver(&self.policy, change) {
-            Some(why) if !may_approve(who) => Err(HttpError::forbidden(
+            Some(why) if !may_approve(who) => Err(Refusal::forbidden(
                 format!("{why}: this needs the permission {}", Permission::GitopsApprove),
                 "ask someone who may approve to make this change",
             )),

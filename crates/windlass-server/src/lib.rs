@@ -39,6 +39,7 @@ mod payload;
 mod preview;
 mod quarantine;
 mod recover;
+mod refusal;
 mod regate;
 mod server;
 mod set_approvals;

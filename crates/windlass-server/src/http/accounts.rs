@@ -12,10 +12,10 @@ use windlass_core::proposal;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{Account, Halt, NewEvent, Reading, Severity, StoreError, new_id};
 
-use super::error::HttpError;
 use super::request::{Answer, Body, created, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
 
@@ -45,24 +45,25 @@ pub(super) async fn create(
 ) -> Answer {
     // An account is named as a cluster is: one plain word.
     if let Err(complaint) = ResourceKey::read(Kind::Cluster, &body.name) {
-        return Err(HttpError::unprocessable(
+        return Err(Refusal::unprocessable(
             "bad-name",
             complaint.message,
             complaint.help.unwrap_or_default(),
-        ));
+        )
+        .into());
     }
     let now = now();
     let id = new_id();
     let mut writing = server.store().write().await?;
     if writing.account(&body.name).await?.is_some() {
-        return Err(HttpError::conflict("taken", "there is an account of this name", "choose another"));
+        return Err(Refusal::conflict("taken", "there is an account of this name", "choose another").into());
     }
     writing.account_add(&id, &body.name, now).await?;
     writing.member_set(&id, &who.user_id, Role::Admin.slug(), now).await?;
     writing.commit().await?;
     let mut writing = server.store().write_account(&id).await?;
     writing.audit(tell::entry(&who.actor(), "account.create", ("account", &body.name), json!({}), now));
-    let account = writing.account(&id).await?.ok_or_else(HttpError::not_found)?;
+    let account = writing.account(&id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     created(&AccountEnvelope { account: info(&account) })
 }
@@ -76,7 +77,7 @@ pub(crate) async fn pull_switch(
     server: &Server,
     who: &Identity,
     reason: &str,
-) -> Result<AccountInfo, HttpError> {
+) -> Result<AccountInfo, Refusal> {
     let reason: String = reason.trim().chars().take(500).collect();
     turn_switch(server, who, Some(Halt { at: now(), by: who.email.clone(), reason })).await
 }
@@ -86,11 +87,11 @@ pub(super) async fn resume(State(server): State<Server>, who: Identity) -> Answe
 }
 
 /// Lets applying go on in the caller's account.
-pub(crate) async fn release_switch(server: &Server, who: &Identity) -> Result<AccountInfo, HttpError> {
+pub(crate) async fn release_switch(server: &Server, who: &Identity) -> Result<AccountInfo, Refusal> {
     turn_switch(server, who, None).await
 }
 
-async fn turn_switch(server: &Server, who: &Identity, halt: Option<Halt>) -> Result<AccountInfo, HttpError> {
+async fn turn_switch(server: &Server, who: &Identity, halt: Option<Halt>) -> Result<AccountInfo, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     writing.account_halt(halt.as_ref()).await?;
@@ -113,7 +114,7 @@ async fn turn_switch(server: &Server, who: &Identity, halt: Option<Halt>) -> Res
         payload: detail,
         at: now,
     });
-    let account = writing.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let account = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
     Ok(info(&account))
@@ -124,9 +125,9 @@ pub(super) async fn status(State(server): State<Server>, who: Identity) -> Answe
 }
 
 /// The account at a glance.
-pub(crate) async fn load_status(server: &Server, who: &Identity) -> Result<Status, HttpError> {
+pub(crate) async fn load_status(server: &Server, who: &Identity) -> Result<Status, Refusal> {
     let mut reading = server.store().read().await?;
-    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let resources = reading.resources_count(&who.account_id).await?;
     let proposals = reading.proposals_count(&who.account_id).await?;
     let repositories = reading.repositories(&who.account_id).await?;

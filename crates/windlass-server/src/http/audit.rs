@@ -5,11 +5,11 @@ use serde::Deserialize;
 use windlass_api::types::{AuditInfo, AuditList, AuditVerdict};
 use windlass_store::{Audited, Expected, Reading, Verified};
 
-use super::error::HttpError;
 use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, ok};
 use crate::auth::Identity;
 use crate::checkpoint::find_fault;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 #[derive(Deserialize)]
@@ -27,8 +27,8 @@ pub(super) struct PageQueryText {
 }
 
 impl PageQueryText {
-    pub(super) fn read(self) -> Result<PageQuery, HttpError> {
-        let wrong = |_| HttpError::bad_request("limit is a number", "for example limit=100");
+    pub(super) fn read(self) -> Result<PageQuery, Refusal> {
+        let wrong = |_| Refusal::bad_request("limit is a number", "for example limit=100");
         let limit = self.limit.map(|limit| limit.parse()).transpose().map_err(wrong)?;
         Ok(PageQuery { limit, cursor: self.cursor })
     }
@@ -69,7 +69,7 @@ pub(crate) async fn load_page(
     who: &Identity,
     target: Option<&str>,
     page: &PageQuery,
-) -> Result<AuditList, HttpError> {
+) -> Result<AuditList, Refusal> {
     let limit = page.limit()?;
     let before = page.after_as(|text| text.parse().ok())?.unwrap_or(i64::MAX);
     let target = target.map(|target| target.split_once('/').unwrap_or((target, "")));
@@ -86,15 +86,15 @@ pub(crate) struct VerifyQuery {
 }
 
 /// The chain that a query means: the account's, or the installation's for those who administer it.
-pub(super) fn chain_of<'w>(who: &'w Identity, chain: Option<&str>) -> Result<&'w str, HttpError> {
+pub(super) fn chain_of<'w>(who: &'w Identity, chain: Option<&str>) -> Result<&'w str, Refusal> {
     match chain {
         None => Ok(&who.account_id),
         Some("installation") if who.is_root => Ok(""),
-        Some("installation") => Err(HttpError::forbidden(
+        Some("installation") => Err(Refusal::forbidden(
             "only administrators of the installation see its own log",
             "leave `chain` away for the account's",
         )),
-        Some(_) => Err(HttpError::bad_request("there is no such chain", "chain=installation, or none")),
+        Some(_) => Err(Refusal::bad_request("there is no such chain", "chain=installation, or none")),
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) async fn load_verdict(
     server: &Server,
     who: &Identity,
     query: VerifyQuery,
-) -> Result<AuditVerdict, HttpError> {
+) -> Result<AuditVerdict, Refusal> {
     let account_id = chain_of(who, query.chain.as_deref())?;
     let hash = query.expect.filter(|expect| !expect.is_empty());
     let expected = Expected { hash, seen: server.signed_heads().last(account_id) };

@@ -8,7 +8,6 @@ use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_store::StoreError;
 
-use super::error::HttpError;
 use super::guard::RequestId;
 use super::origin::Origin;
 use super::request::{Answer, Body, done, ok};
@@ -17,6 +16,7 @@ use crate::auth::{
     identify, verify_password,
 };
 use crate::clock::now;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
 
@@ -48,7 +48,7 @@ pub(super) async fn logout(State(server): State<Server>, who: Identity) -> Answe
 }
 
 /// Ends the session someone asks with.
-pub(crate) async fn end_session(server: &Server, who: &Identity) -> Result<(), HttpError> {
+pub(crate) async fn end_session(server: &Server, who: &Identity) -> Result<(), Refusal> {
     if let Some(session) = &who.session_id {
         let mut writing = server.store().write_account(&who.account_id).await?;
         writing.session_end(session).await?;
@@ -97,11 +97,11 @@ pub(crate) async fn change_password(
     server: &Server,
     who: &Identity,
     body: PasswordBody,
-) -> Result<(), HttpError> {
-    let user = server.store().read().await?.user(&who.user_id).await?.ok_or_else(HttpError::not_found)?;
+) -> Result<(), Refusal> {
+    let user = server.store().read().await?.user(&who.user_id).await?.ok_or_else(Refusal::not_found)?;
     if user.password_hash.expose().is_empty() {
         let message = "you sign in through single sign-on and have no password here";
-        return Err(HttpError::unprocessable("sso", message, "change it where you sign in"));
+        return Err(Refusal::unprocessable("sso", message, "change it where you sign in"));
     }
     // Whoever holds a session must not find out the password by trying.
     let counted = count_session_attempt(server, who.session_id.as_deref().unwrap_or(&who.user_id)).await?;
@@ -109,13 +109,12 @@ pub(crate) async fn change_password(
     let turn = turn.map_err(LoginError::from)?;
     let current = Redacted::new(body.current_password);
     if !verify_password(current, Some(user.password_hash)).await {
-        return Err(HttpError::unprocessable("wrong-password", "the current password is wrong", ""));
+        return Err(Refusal::unprocessable("wrong-password", "the current password is wrong", ""));
     }
-    check_strength(&body.new_password, &who.email).map_err(|why| {
-        HttpError::unprocessable("weak-password", why, "a few random words make a good one")
-    })?;
+    check_strength(&body.new_password, &who.email)
+        .map_err(|why| Refusal::unprocessable("weak-password", why, "a few random words make a good one"))?;
     let hash = hash_password(Redacted::new(body.new_password)).await;
-    let hash = hash.ok_or_else(|| HttpError::unprocessable("password", "the password cannot be used", ""))?;
+    let hash = hash.ok_or_else(|| Refusal::unprocessable("password", "the password cannot be used", ""))?;
     drop(turn);
     let mut writing = server.store().write_account(&who.account_id).await?;
     counted.undo(&mut writing).await?;

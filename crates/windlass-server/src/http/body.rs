@@ -1,11 +1,10 @@
 //! Reading bodies, so large and no larger.
 
 use axum::body::{Body, Bytes};
-use axum::http::StatusCode;
 use futures_util::StreamExt as _;
 
-use super::error::HttpError;
 use crate::connections::BodyTooSlow;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// The largest body: a fleet.yaml is not sent here, a policy or a resource is small.
 const MAX_BODY: usize = 1024 * 1024;
@@ -15,7 +14,7 @@ const MAX_BODY: usize = 1024 * 1024;
 const READ_ON: usize = 15 * MAX_BODY;
 
 /// The whole body.
-pub(crate) async fn read_whole(body: Body) -> Result<Bytes, HttpError> {
+pub(crate) async fn read_whole(body: Body) -> Result<Bytes, Refusal> {
     read_reserving(body, MAX_BODY, |_| Ok(())).await
 }
 
@@ -23,8 +22,8 @@ pub(crate) async fn read_whole(body: Body) -> Result<Bytes, HttpError> {
 pub(super) async fn read_reserving(
     body: Body,
     limit: usize,
-    mut reserve: impl FnMut(usize) -> Result<(), HttpError>,
-) -> Result<Bytes, HttpError> {
+    mut reserve: impl FnMut(usize) -> Result<(), Refusal>,
+) -> Result<Bytes, Refusal> {
     let mut stream = body.into_data_stream();
     let (mut kept, mut length) = (Vec::new(), 0);
     while let Some(chunk) = stream.next().await {
@@ -40,23 +39,23 @@ pub(super) async fn read_reserving(
     }
     match length > limit {
         true => {
-            let status = StatusCode::PAYLOAD_TOO_LARGE;
+            let kind = RefusalKind::TooLarge;
             let help = format!("a body may have {} MiB here", limit >> 20);
-            Err(HttpError::new(status, "body-too-large", "the body is too large", help))
+            Err(Refusal::new(kind, "body-too-large", "the body is too large", help))
         }
         false => Ok(kept.into()),
     }
 }
 
 /// Why a body did not come to its end.
-fn unreadable(error: &axum::Error) -> HttpError {
+fn unreadable(error: &axum::Error) -> Refusal {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if error.is::<BodyTooSlow>() {
             let (message, help) = ("the body came too slowly", "send it again over a faster connection");
-            return HttpError::new(StatusCode::REQUEST_TIMEOUT, "body-too-slow", message, help);
+            return Refusal::new(RefusalKind::TooSlow, "body-too-slow", message, help);
         }
         cause = error.source();
     }
-    HttpError::bad_request("the body could not be read", "send it again")
+    Refusal::bad_request("the body could not be read", "send it again")
 }

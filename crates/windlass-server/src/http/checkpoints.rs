@@ -5,12 +5,12 @@ use serde::Deserialize;
 use windlass_api::types::{AuditKeys, CheckpointEnvelope, CheckpointList};
 
 use super::audit::{PageQueryText, chain_of};
-use super::error::HttpError;
 use super::page::cut;
 use super::request::{Answer, Query, created, ok};
 use crate::auth::Identity;
 use crate::checkpoint::{SignOutcome, When, info, key_info, sign_chain};
 use crate::clock::now;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 #[derive(Deserialize)]
@@ -26,7 +26,7 @@ pub(super) struct ChainQuery {
 }
 
 pub(super) async fn keys(State(server): State<Server>, _who: Identity) -> Answer {
-    let signer = server.keys().current().signer().ok_or_else(HttpError::not_found)?;
+    let signer = server.keys().current().signer().ok_or_else(Refusal::not_found)?;
     let keys = server.store().read().await?.audit_keys().await?;
     ok(&AuditKeys { public_key: signer.public_key(), keys: keys.iter().map(key_info).collect() })
 }
@@ -53,19 +53,22 @@ pub(super) async fn create(
     let account_id = chain_of(&who, query.chain.as_deref())?;
     let heads = server.store().read().await?.audit_heads().await?;
     let head = heads.into_iter().find(|(id, _)| id == account_id).map(|(_, head)| head);
-    let head = head.ok_or_else(HttpError::not_found)?;
+    let head = head.ok_or_else(Refusal::not_found)?;
     let checkpoint = match sign_chain(&server, account_id, &head, When::Now, now()).await? {
         SignOutcome::Signed(checkpoint) | SignOutcome::Current(Some(checkpoint)) => checkpoint,
         SignOutcome::Current(None) => {
-            return Err(HttpError::conflict("empty", "there is no entry to sign yet", "do something first"));
+            return Err(
+                Refusal::conflict("empty", "there is no entry to sign yet", "do something first").into()
+            );
         }
         SignOutcome::Refused(reason) => {
             let message = format!("the audit log is not what was written: {reason}");
-            return Err(HttpError::conflict(
+            return Err(Refusal::conflict(
                 "audit-broken",
                 message,
                 "see the runbook: someone may have tampered with it",
-            ));
+            )
+            .into());
         }
     };
     server.nudges().checkpoints.notify_one();

@@ -1,7 +1,6 @@
 //! The names of credentials, for those who register repositories, and the hosts they may be told to.
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use serde_json::json;
 use windlass_api::types::{
     CredentialBindingBody, CredentialBindingInfo, CredentialBindingList, CredentialInfo, CredentialList,
@@ -10,11 +9,11 @@ use windlass_core::credential_hosts::Destination;
 use windlass_secrets::{SecretError, VaultError};
 use windlass_store::{CredentialBinding, Reading};
 
-use super::error::HttpError;
 use super::request::{Answer, Body, Query, ok};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::credential_binding::{self, CredentialUse, check_shared};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 use crate::tell;
 
@@ -34,20 +33,20 @@ pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer 
 }
 
 /// What is configured otherwise stays so until someone changes it; Vault may answer again at any time.
-fn refused(error: SecretError) -> HttpError {
-    let status = match &error {
-        SecretError::Vault(VaultError::NoPrefix) => StatusCode::CONFLICT,
-        SecretError::Vault(_) => StatusCode::SERVICE_UNAVAILABLE,
-        _ => StatusCode::CONFLICT,
+fn refused(error: SecretError) -> Refusal {
+    let kind = match &error {
+        SecretError::Vault(VaultError::NoPrefix) => RefusalKind::Conflict,
+        SecretError::Vault(_) => RefusalKind::Unavailable,
+        _ => RefusalKind::Conflict,
     };
-    HttpError::new(status, error.code(), error.to_string(), error.help())
+    Refusal::new(kind, error.code(), error.to_string(), error.help())
 }
 
 pub(super) async fn bindings(State(server): State<Server>, who: Identity) -> Answer {
     ok(&load(&mut server.store().read().await?, &who).await?)
 }
 
-async fn load(reading: &mut Reading, who: &Identity) -> Result<CredentialBindingList, HttpError> {
+async fn load(reading: &mut Reading, who: &Identity) -> Result<CredentialBindingList, Refusal> {
     let found = reading.credential_bindings(&who.account_id).await?;
     Ok(CredentialBindingList { credential_bindings: found.into_iter().map(info).collect() })
 }
@@ -61,8 +60,8 @@ fn info(binding: CredentialBinding) -> CredentialBindingInfo {
     }
 }
 
-fn use_of(body: CredentialBindingBody) -> Result<CredentialUse, HttpError> {
-    let invalid = |message: &str, help: &str| HttpError::unprocessable("bad-value", message, help);
+fn use_of(body: CredentialBindingBody) -> Result<CredentialUse, Refusal> {
+    let invalid = |message: &str, help: &str| Refusal::unprocessable("bad-value", message, help);
     let path = body.credential_path;
     let is_plain = path.len() <= MAX_PATH && !path.chars().any(char::is_control) && !path.contains("://");
     if path.trim().is_empty() || !is_plain {
@@ -99,7 +98,7 @@ pub(super) async fn unbind(
     let host = to.to_string();
     let mut writing = server.store().write_account(&who.account_id).await?;
     if !writing.credential_unbind(&who.account_id, &path, &host).await? {
-        return Err(HttpError::not_found());
+        return Err(Refusal::not_found().into());
     }
     let detail = json!({"host": host});
     writing.audit(tell::entry(&who.actor(), "credential.unbind", ("credential", &path), detail, now()));

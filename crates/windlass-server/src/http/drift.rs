@@ -20,7 +20,6 @@ use windlass_core::time::Timestamp;
 use windlass_source::{Author, Branch, CommitId, Mirror, NewFile, Push};
 use windlass_store::{ProposalFilter, Reading, Repository, Severity, Trigger};
 
-use super::error::HttpError;
 use super::repositories::find;
 use super::request::{Answer, Body, json_accepted, ok};
 use crate::auth::Identity;
@@ -28,6 +27,7 @@ use crate::clock::now;
 use crate::drift::{Found, differences_of, fields_of, last_change};
 use crate::gatekeeper::may_approve;
 use crate::quarantine::{Leave, Requested, requested, to_the_end};
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::sync::{FetchPlan, SyncRequest, internal, queue_run, read_fleet_at, told};
 use crate::{tell, world};
@@ -42,7 +42,7 @@ async fn report_of(
     reading: &mut Reading,
     who: &Identity,
     repository: &Repository,
-) -> Result<DriftReport, HttpError> {
+) -> Result<DriftReport, Refusal> {
     let found = differences_of(reading, &who.account_id, &repository.id).await?;
     let filter = ProposalFilter {
         statuses: vec![Status::PendingApproval, Status::Approved],
@@ -93,7 +93,7 @@ pub(crate) async fn load_item(
     repository: &Repository,
     found: &Found,
     difference: &Difference,
-) -> Result<DriftItem, HttpError> {
+) -> Result<DriftItem, Refusal> {
     let fields = fields_of(reading, &who.account_id, &repository.id, difference).await?;
     let changed = match difference.origin {
         Origin::ByHand => last_change(reading, &who.account_id, &difference.key).await?,
@@ -112,18 +112,18 @@ pub(crate) async fn load_item(
     })
 }
 
-fn read_key(kind: &str, name: &str) -> Result<ResourceKey, HttpError> {
+fn read_key(kind: &str, name: &str) -> Result<ResourceKey, Refusal> {
     let kind = Kind::from_word(kind).ok_or_else(|| {
-        HttpError::unprocessable("bad-value", "that is not a kind of resource", "for example node")
+        Refusal::unprocessable("bad-value", "that is not a kind of resource", "for example node")
     })?;
     Ok(ResourceKey::new(kind, name))
 }
 
 /// The difference of a resource, if it has one.
-fn pick<'f>(found: &'f Found, key: &ResourceKey) -> Result<&'f Difference, HttpError> {
+fn pick<'f>(found: &'f Found, key: &ResourceKey) -> Result<&'f Difference, Refusal> {
     let difference = found.differences.iter().find(|difference| difference.key == *key);
     difference.ok_or_else(|| {
-        HttpError::conflict("no-difference", format!("{key} is in sync"), "look at the drift report")
+        Refusal::conflict("no-difference", format!("{key} is in sync"), "look at the drift report")
     })
 }
 
@@ -142,7 +142,7 @@ pub(crate) async fn revert_one(
     who: &Identity,
     id: &str,
     body: &DriftTarget,
-) -> Result<Reverted, HttpError> {
+) -> Result<Reverted, Refusal> {
     let now = now();
     let key = read_key(&body.kind, &body.name)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
@@ -153,7 +153,7 @@ pub(crate) async fn revert_one(
     if found.acceptance(difference).is_some() && !may_approve(who) {
         let message =
             format!("{key} was accepted as it is: this needs the permission {}", Permission::GitopsApprove);
-        return Err(HttpError::forbidden(message, "ask someone who may approve to revert it"));
+        return Err(Refusal::forbidden(message, "ask someone who may approve to revert it"));
     }
     writing.acceptance_remove(&repository.id, &key).await?;
     let request = SyncRequest::new(Trigger::Revert, Some(&who.email));
@@ -181,12 +181,12 @@ pub(crate) async fn accept_one(
     who: &Identity,
     id: &str,
     body: &AcceptBody,
-) -> Result<DriftReport, HttpError> {
+) -> Result<DriftReport, Refusal> {
     let now = now();
     let key = read_key(&body.kind, &body.name)?;
     let reason: String = body.reason.trim().chars().take(500).collect();
     if reason.is_empty() {
-        return Err(HttpError::unprocessable(
+        return Err(Refusal::unprocessable(
             "missing-key",
             "say why the difference is meant",
             "give a reason",
@@ -233,11 +233,11 @@ pub(crate) async fn accept_one(
     Ok(report)
 }
 
-fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, HttpError> {
+fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Refusal> {
     let Some(text) = text else { return Ok(None) };
     let until = Timestamp::parse(text).filter(|until| *until > now);
     until.map(Some).ok_or_else(|| {
-        HttpError::unprocessable(
+        Refusal::unprocessable(
             "bad-value",
             "until is a time in the future",
             "write it as 2027-01-31T18:00:00Z",
@@ -260,13 +260,13 @@ pub(crate) async fn unaccept_one(
     who: &Identity,
     id: &str,
     body: &DriftTarget,
-) -> Result<DriftReport, HttpError> {
+) -> Result<DriftReport, Refusal> {
     let now = now();
     let key = read_key(&body.kind, &body.name)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
     if !writing.acceptance_remove(&repository.id, &key).await? {
-        return Err(HttpError::not_found());
+        return Err(Refusal::not_found());
     }
     let detail = json!({"repository": repository.name});
     writing.audit(tell::entry(&who.actor(), "drift.unaccept", ("drift", &key.to_string()), detail, now));
@@ -291,18 +291,18 @@ pub(crate) async fn adopt_some(
     who: &Identity,
     id: &str,
     body: &AdoptBody,
-) -> Result<Adopted, HttpError> {
+) -> Result<Adopted, Refusal> {
     let branch = body.branch.as_deref().map(Branch::parse).transpose();
     let branch =
-        branch.map_err(|error| HttpError::unprocessable("bad-value", error.to_string(), error.help()))?;
+        branch.map_err(|error| Refusal::unprocessable("bad-value", error.to_string(), error.help()))?;
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
     let wanted = wanted_of(&mut reading, who, &repository, body).await?;
-    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let context = world::reading_context(&mut reading, &account).await?;
     drop(reading);
     let Some(commit) = repository.good_commit.as_deref().and_then(CommitId::parse) else {
-        return Err(HttpError::conflict("never-synced", "this repository was never read", "sync it first"));
+        return Err(Refusal::conflict("never-synced", "this repository was never read", "sync it first"));
     };
     let plan = FetchPlan::of(&repository, &account.name, server).await?;
     let job = Job { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
@@ -323,7 +323,7 @@ async fn adopt_on_thread(
     server: Server,
     repository: Repository,
     job: Job,
-) -> Result<(Vec<Edited>, Option<String>), HttpError> {
+) -> Result<(Vec<Edited>, Option<String>), Refusal> {
     let directory = server.mirror_directory(&repository.id);
     let work = |leave: Leave| {
         let server = server.clone();
@@ -333,7 +333,7 @@ async fn adopt_on_thread(
         });
         async move { task.await.map_err(|panic| internal(&panic))? }
     };
-    let end_of = |done: &Result<_, HttpError>| match done {
+    let end_of = |done: &Result<_, Refusal>| match done {
         Ok(_) => WorkEnd::ReadThrough,
         Err(_) => WorkEnd::Failed,
     };
@@ -348,7 +348,7 @@ async fn wanted_of(
     who: &Identity,
     repository: &Repository,
     body: &AdoptBody,
-) -> Result<Wanted, HttpError> {
+) -> Result<Wanted, Refusal> {
     let found = differences_of(reading, &who.account_id, &repository.id).await?;
     let keys: Vec<ResourceKey> = match body.resources.is_empty() {
         true => found.drifted().map(|difference| difference.key.clone()).collect(),
@@ -359,7 +359,7 @@ async fn wanted_of(
         }
     };
     if keys.is_empty() {
-        return Err(HttpError::conflict("no-difference", "nothing has drifted", "look at the drift report"));
+        return Err(Refusal::conflict("no-difference", "nothing has drifted", "look at the drift report"));
     }
     let mut wanted = Vec::with_capacity(keys.len());
     for key in keys {
@@ -385,9 +385,9 @@ impl Job {
         &self,
         server: &Server,
         directory: &std::path::Path,
-    ) -> Result<(Vec<Edited>, Option<String>), HttpError> {
+    ) -> Result<(Vec<Edited>, Option<String>), Refusal> {
         let local = |error: &dyn std::error::Error| {
-            HttpError::conflict("local", told(error), "sync the repository once more, then try again")
+            Refusal::conflict("local", told(error), "sync the repository once more, then try again")
         };
         let mirror = Mirror::open_or_create(directory).map_err(|error| local(&error))?;
         let tree = mirror.tree(&self.commit, &self.plan.prefix).map_err(|error| local(&error))?;
@@ -406,7 +406,7 @@ impl Job {
         let pushed = mirror.push_branch(&self.plan.options(server), &push).map_err(|error| {
             let help =
                 "the credential may not be allowed to write, or the branch exists; use the patch instead";
-            HttpError::conflict("push", told(&error), help)
+            Refusal::conflict("push", told(&error), help)
         })?;
         Ok((edited, Some(pushed.as_str().to_owned())))
     }
@@ -418,15 +418,15 @@ fn in_repository(edited: Vec<Edited>, prefix: &str) -> Vec<Edited> {
     edited.into_iter().map(|file| Edited { path: format!("{prefix}{}", file.path), ..file }).collect()
 }
 
-fn adopt_error(error: AdoptError) -> HttpError {
+fn adopt_error(error: AdoptError) -> Refusal {
     let help = match &error {
         AdoptError::Secret { .. } => {
             let help =
                 "keep it in Vault and write a reference such as `vault:path#field`, or revert the change";
-            return HttpError::unprocessable("secret-inline", error.to_string(), help);
+            return Refusal::unprocessable("secret-inline", error.to_string(), help);
         }
         AdoptError::NeedsHand { suggestion, .. } => format!("edit it by hand:\n{suggestion}"),
         _ => "look at the repository's last run".to_owned(),
     };
-    HttpError::conflict("adopt", error.to_string(), help)
+    Refusal::conflict("adopt", error.to_string(), help)
 }

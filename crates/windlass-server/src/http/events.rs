@@ -16,11 +16,11 @@ use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{Event, EventFilter, EventOrder, Reading, Severity};
 
 use super::audit::PageQueryText;
-use super::error::HttpError;
 use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, header_text, ok};
 use super::stream_places::StreamPlace;
 use crate::auth::{Identity, identify};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// Events read at a time for a stream.
@@ -71,9 +71,8 @@ pub(crate) fn info(event: Event) -> EventInfo {
     }
 }
 
-fn number(text: &str) -> Result<i64, HttpError> {
-    text.parse()
-        .map_err(|_| HttpError::bad_request("after is the number of an event", "for example after=120"))
+fn number(text: &str) -> Result<i64, Refusal> {
+    text.parse().map_err(|_| Refusal::bad_request("after is the number of an event", "for example after=120"))
 }
 
 pub(super) async fn list(
@@ -94,7 +93,7 @@ pub(crate) async fn load_page(
     choice: EventChoice,
     after: Option<i64>,
     page: &PageQuery,
-) -> Result<EventList, HttpError> {
+) -> Result<EventList, Refusal> {
     let limit = page.limit()?;
     let cursor = page.after_as(|text| text.parse().ok())?;
     let order = match after {
@@ -111,10 +110,10 @@ async fn filter_of(
     reading: &mut Reading,
     who: &Identity,
     choice: EventChoice,
-) -> Result<EventFilter, HttpError> {
+) -> Result<EventFilter, Refusal> {
     let repository_id = match &choice.repository {
         Some(repository) => {
-            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
+            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(Refusal::not_found)?.id)
         }
         None => None,
     };
@@ -128,14 +127,14 @@ async fn filter_of(
     })
 }
 
-fn read_resource(text: &str) -> Result<ResourceKey, HttpError> {
-    let wrong = || HttpError::bad_request("resource is kind/name", "for example resource=node/edge-tokyo-01");
+fn read_resource(text: &str) -> Result<ResourceKey, Refusal> {
+    let wrong = || Refusal::bad_request("resource is kind/name", "for example resource=node/edge-tokyo-01");
     let (kind, name) = text.split_once('/').ok_or_else(wrong)?;
     Ok(ResourceKey::new(Kind::from_word(kind).ok_or_else(wrong)?, name))
 }
 
-fn read_severity(text: &str) -> Result<Severity, HttpError> {
-    let wrong = || HttpError::bad_request("severity is low, medium, high or critical", "");
+fn read_severity(text: &str) -> Result<Severity, Refusal> {
+    let wrong = || Refusal::bad_request("severity is low, medium, high or critical", "");
     Severity::from_slug(text).ok_or_else(wrong)
 }
 
@@ -164,7 +163,7 @@ pub(super) async fn stream(
 }
 
 /// From which event on a listener wants to hear: a browser that comes back says so itself.
-pub(crate) fn after_of(headers: &HeaderMap, asked: Option<i64>) -> Result<Option<i64>, HttpError> {
+pub(crate) fn after_of(headers: &HeaderMap, asked: Option<i64>) -> Result<Option<i64>, Refusal> {
     let resumed = header_text(headers, "last-event-id").map(number).transpose()?;
     Ok(resumed.or(asked))
 }

@@ -9,10 +9,10 @@ use windlass_api::permission::Permission;
 use windlass_core::export::{ExportedFiles, Form, HiddenValues, LeftOut, fleet_files};
 use windlass_core::secret::HIDDEN;
 
-use super::error::HttpError;
 use super::request::{Answer, Query, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
 
@@ -24,25 +24,25 @@ pub(super) struct ExportQuery {
 }
 
 impl ExportQuery {
-    fn form(&self) -> Result<Form, HttpError> {
+    fn form(&self) -> Result<Form, Refusal> {
         match self.form.as_deref() {
             None | Some("list") => Ok(Form::List),
             Some("map") => Ok(Form::Map),
-            Some(_) => Err(HttpError::bad_request("form is list or map", "")),
+            Some(_) => Err(Refusal::bad_request("form is list or map", "")),
         }
     }
 
     /// What becomes of hidden values, if the caller may ask for it.
-    fn values(&self, who: &Identity) -> Result<HiddenValues, HttpError> {
+    fn values(&self, who: &Identity) -> Result<HiddenValues, Refusal> {
         let permission = Permission::FleetExportSecrets;
         match self.secrets.as_deref() {
             None | Some("mask") => Ok(HiddenValues::Masked),
             Some("show") if who.permissions.contains(&permission) => Ok(HiddenValues::Shown),
-            Some("show") => Err(HttpError::forbidden(
+            Some("show") => Err(Refusal::forbidden(
                 format!("showing hidden values needs the permission {permission}"),
                 "leave `secrets` out to export with the values masked, or ask an admin",
             )),
-            Some(_) => Err(HttpError::bad_request("secrets is mask or show", "")),
+            Some(_) => Err(Refusal::bad_request("secrets is mask or show", "")),
         }
     }
 }
@@ -56,7 +56,7 @@ pub(super) async fn export(
     let mut reading = server.store().read().await?;
     let owner = match &query.repository {
         Some(repository) => {
-            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
+            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(Refusal::not_found)?.id)
         }
         None => None,
     };
@@ -79,7 +79,7 @@ pub(super) async fn export(
 }
 
 /// Secrets are on the record before they leave.
-async fn record(server: &Server, who: &Identity, query: &ExportQuery) -> Result<(), HttpError> {
+async fn record(server: &Server, who: &Identity, query: &ExportQuery) -> Result<(), Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let target = ("account", who.account_name.as_str());
     let detail = json!({"repository": query.repository});

@@ -1,16 +1,15 @@
 //! Repositories that are made in Gitea, as the runbook begins.
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use serde_json::json;
 use windlass_api::types::{GiteaRepositoryBody, GiteaRepositoryEnvelope, GiteaRepositoryInfo};
 use windlass_forge::api::{ForgeError, NewRepository, Project, Visibility};
 
-use super::error::HttpError;
 use super::request::{Answer, Body, created};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::forge::{Gitea, Trouble};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 use crate::tell;
 
@@ -27,7 +26,7 @@ pub(crate) async fn make(
     server: &Server,
     who: &Identity,
     body: &GiteaRepositoryBody,
-) -> Result<GiteaRepositoryInfo, HttpError> {
+) -> Result<GiteaRepositoryInfo, Refusal> {
     let gitea = gitea_of(server)?;
     let new = NewRepository {
         project: project_of(body)?,
@@ -52,34 +51,34 @@ pub(crate) async fn make(
     })
 }
 
-fn gitea_of(server: &Server) -> Result<&Gitea, HttpError> {
+fn gitea_of(server: &Server) -> Result<&Gitea, Refusal> {
     server.config().gitea.as_ref().ok_or_else(|| {
         let message = "this server was not told of a Gitea to make repositories in";
         let help = "start it with --gitea-url and --gitea-credential, or make the repository there by hand";
-        HttpError::unprocessable("gitea-not-configured", message, help)
+        Refusal::unprocessable("gitea-not-configured", message, help)
     })
 }
 
-fn project_of(body: &GiteaRepositoryBody) -> Result<Project, HttpError> {
+fn project_of(body: &GiteaRepositoryBody) -> Result<Project, Refusal> {
     let is_one_part = !body.owner.contains('/') && !body.repo.contains('/');
     let project = Project::parse(&format!("{}/{}", body.owner, body.repo)).filter(|_| is_one_part);
     project.ok_or_else(|| {
         let message = "owner and repo are names of letters, digits, dots, dashes and underscores";
-        HttpError::unprocessable("bad-value", message, "write for example \"acme\" and \"fleet-config\"")
+        Refusal::unprocessable("bad-value", message, "write for example \"acme\" and \"fleet-config\"")
     })
 }
 
 /// What Gitea answers is about the operator's token and not about the caller's.
-fn refused(error: ForgeError) -> HttpError {
-    let status = match &error {
-        ForgeError::Exists { .. } => StatusCode::CONFLICT,
-        ForgeError::Refused { .. } | ForgeError::NoOwner { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        ForgeError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        _ => StatusCode::BAD_GATEWAY,
+fn refused(error: ForgeError) -> Refusal {
+    let kind = match &error {
+        ForgeError::Exists { .. } => RefusalKind::Conflict,
+        ForgeError::Refused { .. } | ForgeError::NoOwner { .. } => RefusalKind::Invalid,
+        ForgeError::Busy { .. } => RefusalKind::Unavailable,
+        _ => RefusalKind::Upstream,
     };
-    HttpError::new(status, error.code(), error.to_string(), error.help())
+    Refusal::new(kind, error.code(), error.to_string(), error.help())
 }
 
-fn failed(trouble: Trouble) -> HttpError {
-    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, trouble.code, trouble.message, trouble.help)
+fn failed(trouble: Trouble) -> Refusal {
+    Refusal::new(RefusalKind::Unavailable, trouble.code, trouble.message, trouble.help)
 }

@@ -4,19 +4,19 @@ use windlass_api::types::{ForgeFields, ForgeInfo};
 use windlass_forge::api::{ForgeKind, place_of};
 use windlass_store::{ForgeSettings, Repository};
 
-use super::error::HttpError;
 use crate::config::Config;
 use crate::forge::{KINDS, Way};
+use crate::refusal::Refusal;
 
 /// What is given as the kind to tell the forge nothing any more.
 const NONE: &str = "none";
 
-fn invalid(message: &str, help: &str) -> HttpError {
-    HttpError::unprocessable("bad-value", message, help)
+fn invalid(message: &str, help: &str) -> Refusal {
+    Refusal::unprocessable("bad-value", message, help)
 }
 
 /// Changes what is given. Another forge has shown nothing yet, so what was wrong with the last is forgotten.
-pub(super) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> Result<(), HttpError> {
+pub(super) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> Result<(), Refusal> {
     repository.forge_error = None;
     if fields.kind.as_deref() == Some(NONE) {
         repository.forge = None;
@@ -62,7 +62,7 @@ pub(super) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> 
 }
 
 /// Checks that the forge can be reached as it is set up, without asking it.
-pub(super) fn check_forge(repository: &Repository, config: &Config) -> Result<(), HttpError> {
+pub(super) fn check_forge(repository: &Repository, config: &Config) -> Result<(), Refusal> {
     let Some(settings) = &repository.forge else { return Ok(()) };
     let way = Way::of(repository, settings, config);
     let way = way.map_err(|trouble| invalid(&trouble.message, &trouble.help))?;

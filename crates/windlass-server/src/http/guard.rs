@@ -16,13 +16,14 @@ use windlass_api::endpoint::{Access, Operation, TOOLS_HEADER, endpoints};
 use windlass_api::permission::Permission;
 use windlass_store::{AuditEntry, Outcome, new_id};
 
-use super::error::{HttpError, Record, Told, worded};
+use super::error::{HttpError, Told, status_of, worded};
 use super::origin;
 use super::request::header_text;
 use crate::auth::{Identity, identify};
 use crate::clock::now;
 use crate::connections::Exchange;
 use crate::numbers;
+use crate::refusal::{Record, Refusal, RefusalKind};
 use crate::server::Server;
 use crate::telemetry::{SPANS, continue_trace, rename};
 use crate::tell;
@@ -186,14 +187,14 @@ pub(super) async fn authorize(State(server): State<Server>, mut request: Request
     let asked = Asked::of(&request, &request_id);
     let checked = match rule {
         // A route that is not in the table is nobody's.
-        None => Err(HttpError::not_found()),
+        None => Err(Refusal::not_found()),
         Some(Rule { access: Access::Public, .. }) => Ok(None),
         Some(rule) => check(&server, &asked, rule).await.map(Some),
     };
     let mut response = match checked {
         Ok(_) if has_nul(&request) => {
-            HttpError::bad_request("the address contains a NUL character", "no name, id or search has one")
-                .into_response()
+            let help = "no name, id or search has one";
+            HttpError(Refusal::bad_request("the address contains a NUL character", help)).into_response()
         }
         Ok(Some(mut identity)) => {
             // Through tools, only a token that was given it approves anything, by whatever operation.
@@ -206,11 +207,11 @@ pub(super) async fn authorize(State(server): State<Server>, mut request: Request
             let refused = refused_inside(&asked, &response);
             match note_refusal(&server, &identity, &asked, refused).await {
                 Ok(()) => response,
-                Err(error) => error.into_response(),
+                Err(error) => HttpError(error).into_response(),
             }
         }
         Ok(None) => next.run(request).await,
-        Err(error) => error.into_response(),
+        Err(error) => HttpError(error).into_response(),
     };
     response.extensions_mut().insert(Route(route));
     response.extensions_mut().insert(Who(who));
@@ -255,7 +256,7 @@ impl Asked {
     }
 }
 
-async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, HttpError> {
+async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, Refusal> {
     let (address, request_id) = (asked.address.clone(), asked.request_id.clone());
     let identity = identify(server, asked.authorization.as_deref(), address, request_id).await?;
     let refused = password_first(&identity, &asked.path)
@@ -263,7 +264,7 @@ async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, H
         .or_else(|| refusal_of(&identity, rule.access));
     if let Some(error) = refused {
         if asked.changes_something() {
-            record_refusal(server, &identity, asked, error.refusal()).await?;
+            record_refusal(server, &identity, asked, (status_of(&error), error.code())).await?;
         }
         return Err(error);
     }
@@ -273,11 +274,11 @@ async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, H
 /// What someone with a one-time password may still do.
 const BEFORE_OWN_PASSWORD: &[&str] = &["/api/v1/auth/password", "/api/v1/auth/me", "/api/v1/auth/logout"];
 
-fn password_first(identity: &Identity, path: &str) -> Option<HttpError> {
+fn password_first(identity: &Identity, path: &str) -> Option<Refusal> {
     if identity.must_change_password && !BEFORE_OWN_PASSWORD.contains(&path) {
         let help = "POST /api/v1/auth/password, or `windlass login`";
-        return Some(HttpError::new(
-            StatusCode::FORBIDDEN,
+        return Some(Refusal::new(
+            RefusalKind::Forbidden,
             "password-change-required",
             "choose a password of your own first",
             help,
@@ -287,24 +288,24 @@ fn password_first(identity: &Identity, path: &str) -> Option<HttpError> {
 }
 
 /// Why a machine may not do what only people may.
-fn person_only(identity: &Identity, operation: Operation) -> Option<HttpError> {
+fn person_only(identity: &Identity, operation: Operation) -> Option<Refusal> {
     let what = operation.only_for_people().filter(|_| identity.token.is_some())?;
     let message = format!("a token cannot {what}: sign in as a person");
-    Some(HttpError::forbidden(message, "`windlass login`, or POST /api/v1/auth/login"))
+    Some(Refusal::forbidden(message, "`windlass login`, or POST /api/v1/auth/login"))
 }
 
 /// Why someone may not; nothing if they may. The one place that asks, for the API and for pages.
-pub(crate) fn refusal_of(identity: &Identity, access: Access) -> Option<HttpError> {
+pub(crate) fn refusal_of(identity: &Identity, access: Access) -> Option<Refusal> {
     match access {
         Access::Public | Access::SignedIn => None,
         Access::Needs(permission) if identity.permissions.contains(&permission) => None,
-        Access::Needs(permission) => Some(HttpError::forbidden(
+        Access::Needs(permission) => Some(Refusal::forbidden(
             format!("this needs the permission {permission}"),
             "ask an admin of the account for it",
         )),
         Access::Root if identity.is_root => None,
         Access::Root => {
-            Some(HttpError::forbidden("this is for administrators of the installation", "ask one of them"))
+            Some(Refusal::forbidden("this is for administrators of the installation", "ask one of them"))
         }
     }
 }
@@ -330,7 +331,7 @@ async fn note_refusal(
     identity: &Identity,
     asked: &Asked,
     refused: Option<(StatusCode, String)>,
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     match refused {
         Some((status, code)) => record_refusal(server, identity, asked, (status, &code)).await,
         None => Ok(()),
@@ -343,7 +344,7 @@ pub(crate) async fn record_refusal(
     identity: &Identity,
     asked: &Asked,
     (status, code): (StatusCode, &str),
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     let mut writing = server.store().write_account(&identity.account_id).await?;
     let target: String = asked.path.chars().take(300).collect();
     let detail = json!({"method": asked.method.as_str(), "status": status.as_u16(), "code": code});
@@ -358,6 +359,5 @@ pub(crate) async fn record_refusal(
 /// A handler that panicked answers like any other failure, and says nothing of why.
 pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     let help = "see the server's log for this request";
-    HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Windlass itself failed", help)
-        .into_response()
+    HttpError(Refusal::new(RefusalKind::Internal, "internal", "Windlass itself failed", help)).into_response()
 }

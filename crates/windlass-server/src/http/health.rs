@@ -3,14 +3,13 @@
 use std::sync::OnceLock;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::json;
 
-use super::error::HttpError;
 use super::request::{Answer, ok};
 use crate::numbers;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 
 /// Where numbers are gathered: one for the process.
@@ -47,7 +46,7 @@ pub(super) async fn ready(State(server): State<Server>) -> Answer {
     }
     let message = format!("not ready: {}", parts.join(", "));
     let help = "the server's log says why; it goes on by itself once this is mended";
-    Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", message, help))
+    Err(Refusal::new(RefusalKind::Unavailable, "not-ready", message, help).into())
 }
 
 async fn ask_database(server: &Server) -> Result<(), windlass_store::StoreError> {
@@ -64,15 +63,10 @@ pub(super) async fn openapi() -> Answer {
 }
 
 pub(super) async fn nowhere() -> Answer {
-    Err(HttpError::not_found())
+    Err(Refusal::not_found().into())
 }
 
 pub(super) async fn wrong_method() -> Answer {
     let message = "this cannot be done here";
-    Err(HttpError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method-not-allowed",
-        message,
-        "see /api/openapi.json",
-    ))
+    Err(Refusal::new(RefusalKind::WrongMethod, "method-not-allowed", message, "see /api/openapi.json").into())
 }

@@ -13,11 +13,12 @@ use windlass_core::digest::Digest;
 use windlass_store::{Answer, KeyedRequest};
 
 use super::body::read_whole;
-use super::error::HttpError;
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::crash::crash_point;
+use crate::http::error::HttpError;
 use crate::once::Once;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// Where the answer holds a secret that is stored nowhere.
@@ -51,10 +52,12 @@ pub(super) async fn remember(State(server): State<Server>, request: Request, nex
     }
     let key = key.to_str().ok().filter(|key| (1..=200).contains(&key.len())).map(str::to_owned);
     let Some(key) = key else {
-        return HttpError::bad_request("an Idempotency-Key has 1 to 200 characters of ASCII", "")
-            .into_response();
+        let refusal = Refusal::bad_request("an Idempotency-Key has 1 to 200 characters of ASCII", "");
+        return HttpError(refusal).into_response();
     };
-    answer(&server, &identity, key, request, next).await.unwrap_or_else(|error| error.into_response())
+    answer(&server, &identity, key, request, next)
+        .await
+        .unwrap_or_else(|error| HttpError(error).into_response())
 }
 
 async fn answer(
@@ -63,10 +66,10 @@ async fn answer(
     key: String,
     request: Request,
     next: Next,
-) -> Result<Response, HttpError> {
+) -> Result<Response, Refusal> {
     let held = (identity.account_id.clone(), key.clone());
     if !under_way().insert(held.clone()) {
-        return Err(HttpError::under_way());
+        return Err(Refusal::under_way());
     }
     let held = Held(held);
     let (parts, body) = request.into_parts();
@@ -91,27 +94,27 @@ async fn answer(
 }
 
 /// What to say to a request whose key is known.
-fn again(known: KeyedRequest, digest: &str, path: &str) -> Result<Response, HttpError> {
+fn again(known: KeyedRequest, digest: &str, path: &str) -> Result<Response, Refusal> {
     if known.digest != digest {
         let message = "this Idempotency-Key was used for another request";
         let help = "use a new key for each request";
-        return Err(HttpError::unprocessable("idempotency-reused", message, help));
+        return Err(Refusal::unprocessable("idempotency-reused", message, help));
     }
     match known.answer {
         None => Err(lost()),
         Some(_) if holds_secret(path) => {
             let message = "this was done, and its answer held a secret that is shown once";
-            Err(HttpError::conflict("idempotency-shown-once", message, "take it back and make another"))
+            Err(Refusal::conflict("idempotency-shown-once", message, "take it back and make another"))
         }
         Some(answer) => Ok(replay(answer)),
     }
 }
 
 /// The server died, or stopped, before it could answer; or another replica is about to.
-fn lost() -> HttpError {
+fn lost() -> Refusal {
     let message = "a request with this key was carried out, at least in part, and its answer is not known";
     let help = "look at what is there; for what is missing, ask again with a new key";
-    HttpError::conflict("request-in-doubt", message, help)
+    Refusal::conflict("request-in-doubt", message, help)
 }
 
 /// A request that nobody carried out yet.
@@ -124,7 +127,7 @@ struct Work {
 }
 
 impl Work {
-    async fn carry_out(self, request: Request, next: Next) -> Result<Response, HttpError> {
+    async fn carry_out(self, request: Request, next: Next) -> Result<Response, Refusal> {
         let once = Once::new(&self.account_id, &self.key, &self.digest);
         let response = once.carry_out(next.run(request)).await;
         crash_point("request.done");
@@ -142,7 +145,7 @@ impl Work {
     }
 
     /// Keeps an answer for those who ask again.
-    async fn remember(self, response: Response) -> Result<Response, HttpError> {
+    async fn remember(self, response: Response) -> Result<Response, Refusal> {
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.map_err(|_| lost())?;
         // Secrets that are shown once are not kept: such an answer cannot be given again.

@@ -13,10 +13,10 @@ use windlass_api::types::{
 };
 use windlass_store::{AccountWriting, Invitation, Reading, StoreError, new_id};
 
-use super::error::HttpError;
 use super::request::{Answer, done, ok};
 use crate::auth::{Identity, role_holds};
 use crate::clock::now;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
 
@@ -45,7 +45,7 @@ pub(super) async fn invite(
     mut writing: AccountWriting,
     email: &str,
     role: Role,
-) -> Result<UserAdded, HttpError> {
+) -> Result<UserAdded, Refusal> {
     let now = now();
     let invitation = Invitation {
         id: new_id(),
@@ -89,12 +89,12 @@ pub(super) async fn revoke(State(server): State<Server>, who: Identity, Path(id)
 }
 
 /// Takes an invitation of the caller's account back.
-pub(crate) async fn take_back(server: &Server, who: &Identity, id: &str) -> Result<(), HttpError> {
+pub(crate) async fn take_back(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let found = writing.invitations(&who.account_id, now).await?;
     let found = found.into_iter().find(|invitation| invitation.id == id || invitation.email == id);
-    let invitation = found.ok_or_else(HttpError::not_found)?;
+    let invitation = found.ok_or_else(Refusal::not_found)?;
     writing.invitation_remove(&who.account_id, &invitation.id).await?;
     let target = ("user", invitation.email.as_str());
     writing.audit(tell::entry(&who.actor(), "invitation.revoke", target, json!({}), now));
@@ -139,13 +139,13 @@ pub(super) async fn accept(State(server): State<Server>, who: Identity, Path(id)
     ok(&join(&server, &who, &id).await?)
 }
 
-async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Invitation, HttpError> {
+async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Invitation, Refusal> {
     let found = to_caller(reading, who).await?.into_iter().find(|invitation| invitation.id == id);
-    found.ok_or_else(HttpError::not_found)
+    found.ok_or_else(Refusal::not_found)
 }
 
 /// Joins an account that asks the caller to.
-pub(crate) async fn join(server: &Server, who: &Identity, id: &str) -> Result<JoinedAccount, HttpError> {
+pub(crate) async fn join(server: &Server, who: &Identity, id: &str) -> Result<JoinedAccount, Refusal> {
     let now = now();
     let account_id = find(&mut server.store().read().await?, who, id).await?.account_id;
     let mut writing = server.store().write_account(&account_id).await?;
@@ -153,13 +153,13 @@ pub(crate) async fn join(server: &Server, who: &Identity, id: &str) -> Result<Jo
     let invitation = find(&mut writing, who, id).await?;
     if !is_inviter_admin(&mut writing, &invitation).await? {
         let message = "whoever invited you may not add people to that account any more";
-        return Err(HttpError::conflict("invitation-void", message, "ask its admins for another invitation"));
+        return Err(Refusal::conflict("invitation-void", message, "ask its admins for another invitation"));
     }
     if writing.member(&account_id, &who.user_id).await?.is_some() {
         let message = "you are in that account already";
-        return Err(HttpError::conflict("taken", message, "decline the invitation"));
+        return Err(Refusal::conflict("taken", message, "decline the invitation"));
     }
-    let account = writing.account(&account_id).await?.ok_or_else(HttpError::not_found)?;
+    let account = writing.account(&account_id).await?.ok_or_else(Refusal::not_found)?;
     let role = role_of(&invitation);
     writing.member_set(&account_id, &who.user_id, role.slug(), now).await?;
     writing.invitation_remove(&account_id, id).await?;
@@ -184,7 +184,7 @@ pub(super) async fn decline(State(server): State<Server>, who: Identity, Path(id
 }
 
 /// Declines to join an account. It is on the installation's record, not on the account's.
-pub(crate) async fn turn_down(server: &Server, who: &Identity, id: &str) -> Result<(), HttpError> {
+pub(crate) async fn turn_down(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account("").await?;
     let invitation = find(&mut writing, who, id).await?;

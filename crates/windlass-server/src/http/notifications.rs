@@ -10,11 +10,11 @@ use windlass_notify::{Message, Outcome};
 use windlass_store::{Delivery, DeliveryFilter, DeliveryState, Reading};
 
 use super::audit::PageQueryText;
-use super::error::HttpError;
 use super::page::{PageQuery, cut, read_id};
 use super::request::{Answer, Query, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::{notify, tell};
 
@@ -51,17 +51,17 @@ async fn find(
     reading: &mut Reading,
     who: &Identity,
     id: &str,
-) -> Result<(String, NotificationProviderSpec), HttpError> {
+) -> Result<(String, NotificationProviderSpec), Refusal> {
     let kind = Kind::NotificationProvider;
     let by_name = reading.resource(&who.account_id, &ResourceKey::new(kind, id)).await?;
     let found = match by_name {
         Some(found) => Some(found),
         None => reading.resource_by_id(&who.account_id, kind, id).await?,
     };
-    let found = found.ok_or_else(HttpError::not_found)?;
+    let found = found.ok_or_else(Refusal::not_found)?;
     match found.spec.as_ref() {
         Spec::NotificationProvider(provider) => Ok((found.key.name, provider.clone())),
-        _ => Err(HttpError::not_found()),
+        _ => Err(Refusal::not_found()),
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn test(State(server): State<Server>, who: Identity, Path(id): 
 }
 
 /// Sends a test message and tells what came of it.
-pub(crate) async fn send_test(server: &Server, who: &Identity, id: &str) -> Result<ProviderTest, HttpError> {
+pub(crate) async fn send_test(server: &Server, who: &Identity, id: &str) -> Result<ProviderTest, Refusal> {
     let mut reading = server.store().read().await?;
     let (name, provider) = find(&mut reading, who, id).await?;
     drop(reading);
@@ -107,9 +107,9 @@ pub(super) async fn list(
 }
 
 /// The state of this word.
-pub(crate) fn read_state(text: &str) -> Result<DeliveryState, HttpError> {
+pub(crate) fn read_state(text: &str) -> Result<DeliveryState, Refusal> {
     DeliveryState::from_slug(text)
-        .ok_or_else(|| HttpError::bad_request("state is pending, sent, failed or suppressed", ""))
+        .ok_or_else(|| Refusal::bad_request("state is pending, sent, failed or suppressed", ""))
 }
 
 /// A page of the log, newest first.
@@ -118,7 +118,7 @@ pub(crate) async fn load_page(
     who: &Identity,
     filter: &DeliveryFilter,
     page: &PageQuery,
-) -> Result<DeliveryList, HttpError> {
+) -> Result<DeliveryList, Refusal> {
     let limit = page.limit()?;
     let before = page.after_as(read_id)?;
     let mut found = reading.deliveries(&who.account_id, filter, before.as_deref(), limit + 1).await?;
@@ -131,17 +131,17 @@ pub(super) async fn retry(State(server): State<Server>, who: Identity, Path(id):
 }
 
 /// Makes a notification due again that has not arrived.
-pub(crate) async fn send_again(server: &Server, who: &Identity, id: &str) -> Result<DeliveryInfo, HttpError> {
+pub(crate) async fn send_again(server: &Server, who: &Identity, id: &str) -> Result<DeliveryInfo, Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
+    let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     if !writing.delivery_retry(&who.account_id, id, now()).await? {
         let help = "what arrived is not sent again; send a test instead";
-        return Err(HttpError::conflict("delivered", "the notification has arrived", help));
+        return Err(Refusal::conflict("delivered", "the notification has arrived", help));
     }
     let target = (Kind::NotificationProvider.slug(), delivery.provider.as_str());
     let detail = json!({"delivery_id": delivery.id});
     writing.audit(tell::entry(&who.actor(), "notification.retry", target, detail, now()));
-    let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
+    let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().notifications.notify_one();
     Ok(info(delivery))

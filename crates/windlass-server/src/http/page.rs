@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use windlass_api::types::PageMeta;
 
-use super::error::HttpError;
+use crate::refusal::Refusal;
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 500;
@@ -19,10 +19,10 @@ pub(crate) struct PageQuery {
 
 impl PageQuery {
     /// How many.
-    pub(crate) fn limit(&self) -> Result<usize, HttpError> {
+    pub(crate) fn limit(&self) -> Result<usize, Refusal> {
         match self.limit.unwrap_or(DEFAULT_LIMIT) {
             limit @ 1..=MAX_LIMIT => Ok(limit),
-            _ => Err(HttpError::bad_request(
+            _ => Err(Refusal::bad_request(
                 format!("limit is 1 to {MAX_LIMIT}"),
                 "ask for pages and follow next_cursor",
             )),
@@ -30,7 +30,7 @@ impl PageQuery {
     }
 
     /// Where the last page ended.
-    fn after(&self) -> Result<Option<String>, HttpError> {
+    fn after(&self) -> Result<Option<String>, Refusal> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -38,7 +38,7 @@ impl PageQuery {
     }
 
     /// Where the last page ended, as what this list goes by.
-    pub(crate) fn after_as<T>(&self, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, HttpError> {
+    pub(crate) fn after_as<T>(&self, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Refusal> {
         self.after()?.map(|text| read(&text).ok_or_else(foreign)).transpose()
     }
 }
@@ -48,8 +48,8 @@ pub(crate) fn read_id(text: &str) -> Option<String> {
     uuid::Uuid::try_parse(text).ok().map(|_| text.to_owned())
 }
 
-fn foreign() -> HttpError {
-    HttpError::bad_request("the cursor is not one of this server", "send back meta.next_cursor")
+fn foreign() -> Refusal {
+    Refusal::bad_request("the cursor is not one of this server", "send back meta.next_cursor")
 }
 
 /// Cuts a list that was read with one item more than a page has, and tells where it goes on.

@@ -7,13 +7,13 @@ use windlass_api::types::{
 use windlass_core::plan::ChangeSet;
 use windlass_store::{ApprovalSet, Reading, Run, StoreError};
 
-use super::error::HttpError;
 use super::request::{Answer, Body, ok};
 use super::runs;
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::decide::{self, Destroys, SetReview, scope_word};
 use crate::gatekeeper::{Gatekeeper, failed_sync};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 pub(super) async fn approve(
@@ -31,7 +31,7 @@ pub(crate) async fn approve_set(
     who: &Identity,
     run_id: &str,
     body: &ApproveSetBody,
-) -> Result<ApprovedSet, HttpError> {
+) -> Result<ApprovedSet, Refusal> {
     let destroys = if body.include_destroys { Destroys::Meant } else { Destroys::NotMentioned };
     let review = SetReview { digest: &body.digest, destroys, reason: body.reason.as_deref() };
     Ok(decide::approve_set(server, who, run_id, review).await?)

@@ -10,11 +10,11 @@ use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::gate::{Policy, RepositoryIdentity};
 use windlass_store::{Account, AuditEntry, Reading, Repository};
 
-use super::error::HttpError;
 use super::request::{Answer, Body, IfMatch, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::gatekeeper::{identity_of, may_approve, stored_policy};
+use crate::refusal::Refusal;
 use crate::regate::regate;
 use crate::server::Server;
 use crate::tell;
@@ -26,8 +26,8 @@ pub(super) async fn show(State(server): State<Server>, who: Identity) -> Answer 
 }
 
 /// The policy of the caller's account.
-pub(crate) async fn load(reading: &mut Reading, who: &Identity) -> Result<PolicyInfo, HttpError> {
-    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+pub(crate) async fn load(reading: &mut Reading, who: &Identity) -> Result<PolicyInfo, Refusal> {
+    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let repositories = reading.repositories(&who.account_id).await?;
     Ok(info(&account, &repositories))
 }
@@ -62,7 +62,7 @@ pub(super) async fn replace(
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let policy = read(&text).map_err(|problems| HttpError::unsound(&problems))?;
+    let policy = read(&text).map_err(|problems| Refusal::unsound(&problems))?;
     let info = put(&server, &who, &if_match, &policy).await?;
     tagged(ok(&info), info.version)
 }
@@ -73,22 +73,22 @@ pub(crate) async fn put(
     who: &Identity,
     if_match: &IfMatch,
     policy: &Policy,
-) -> Result<PolicyInfo, HttpError> {
+) -> Result<PolicyInfo, Refusal> {
     // A policy approves ahead; a token that administers but may not approve must not get round that.
     if !may_approve(who) {
         let message =
             format!("a policy approves ahead: this needs the permission {}", Permission::GitopsApprove);
-        return Err(HttpError::forbidden(message, "ask someone who may approve"));
+        return Err(Refusal::forbidden(message, "ask someone who may approve"));
     }
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let account = writing.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let account = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     if_match.check(account.policy_version)?;
     let repositories = writing.repositories(&who.account_id).await?;
     let bound = resolve(policy, &account, &repositories)?;
     let document = policy.to_json();
     if !writing.account_set_policy(&document.to_string(), &bound, account.policy_version).await? {
-        return Err(HttpError::precondition());
+        return Err(Refusal::precondition());
     }
     let detail = json!({"policy": document, "repositories": bound});
     writing.audit(AuditEntry {
@@ -98,7 +98,7 @@ pub(crate) async fn put(
     });
     // What waited for approval may pass by itself now.
     regate(&mut writing, now).await?;
-    let stored = writing.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let stored = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
     Ok(info(&stored, &repositories))
@@ -110,12 +110,12 @@ fn resolve(
     policy: &Policy,
     account: &Account,
     repositories: &[Repository],
-) -> Result<BTreeMap<String, String>, HttpError> {
+) -> Result<BTreeMap<String, String>, Refusal> {
     let before = account.policy_repositories.clone().unwrap_or_default();
     let repositories: Vec<RepositoryIdentity<'_>> = repositories.iter().map(identity_of).collect();
     policy
         .resolve_repositories(&before, &repositories)
-        .map_err(|problem| HttpError::unprocessable(problem.code(), problem.message(), problem.help()))
+        .map_err(|problem| Refusal::unprocessable(problem.code(), problem.message(), problem.help()))
 }
 
 /// Looks the repositories up that rules name which were saved before this was done when saving.

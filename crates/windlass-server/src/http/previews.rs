@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::extract::{Path, Request, State};
-use axum::http::StatusCode;
 use serde_json::Value;
 use windlass_api::types::{PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList};
 use windlass_core::content::ContentId;
@@ -12,11 +11,11 @@ use windlass_source::{CommitId, Files, Revision};
 use windlass_store::{Preview, Reading, Repository};
 
 use super::body::read_reserving;
-use super::error::HttpError;
 use super::repositories::find;
 use super::request::{Answer, created, ok, read_json};
 use crate::auth::Identity;
 use crate::preview::{self, Asked, PreviewError, REFERENCE_HELP, Wanted};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 
 /// The largest body: files of 64 MiB, with what JSON needs to write their line ends and quotes.
@@ -60,17 +59,17 @@ pub(super) async fn create(
     created(&PreviewEnvelope { preview: info(made, &repository)? })
 }
 
-fn too_slow() -> HttpError {
+fn too_slow() -> Refusal {
     let help = "send it faster, or let the server fetch a branch with `ref`";
-    HttpError::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "the body took more than a minute to come", help)
+    Refusal::new(RefusalKind::TooSlow, "too-slow", "the body took more than a minute to come", help)
 }
 
 /// What a body asks for.
-fn wanted(body: PreviewBody) -> Result<Wanted, HttpError> {
+fn wanted(body: PreviewBody) -> Result<Wanted, Refusal> {
     let commit = body.commit.as_deref().map(commit).transpose()?;
     match (body.reference, commit, body.files) {
         (Some(reference), expected, None) => Wanted::reference(&reference, expected)
-            .map_err(|error| HttpError::unprocessable("bad-ref", error.to_string(), REFERENCE_HELP)),
+            .map_err(|error| Refusal::unprocessable("bad-ref", error.to_string(), REFERENCE_HELP)),
         (None, Some(commit), None) => Ok(Wanted::Revision(Revision::Commit(commit), None)),
         (None, None, Some(files)) => {
             let files = files.into_iter().map(|(path, text)| (path, text.into_bytes()));
@@ -78,11 +77,11 @@ fn wanted(body: PreviewBody) -> Result<Wanted, HttpError> {
             let files = Files::new(files, body.paths).and_then(|files| files.with_contents(contents));
             let files = files.map_err(|error| {
                 let help = "name files from the directory of fleet.yaml, as in `fleet.d/nodes.yaml`";
-                HttpError::unprocessable("bad-path", error.to_string(), help)
+                Refusal::unprocessable("bad-path", error.to_string(), help)
             })?;
             Ok(Wanted::Files(files, name(body.name)?))
         }
-        _ => Err(HttpError::unprocessable(
+        _ => Err(Refusal::unprocessable(
             "bad-value",
             "a preview is of one thing: `ref`, `commit` or `files`",
             "send exactly one of them; `commit` may stand beside `ref`",
@@ -91,27 +90,27 @@ fn wanted(body: PreviewBody) -> Result<Wanted, HttpError> {
 }
 
 /// What stands at a path, as whoever sent the files says.
-fn content((path, text): (String, String)) -> Result<(String, ContentId), HttpError> {
+fn content((path, text): (String, String)) -> Result<(String, ContentId), Refusal> {
     match ContentId::parse(&text) {
         Some(id) => Ok((path, id)),
         None => {
             let help =
                 "send git's id of the file as `blob:` and 40 hexadecimal digits, of a directory as `tree:`";
-            Err(HttpError::unprocessable("bad-value", "this is no id of a path's content", help))
+            Err(Refusal::unprocessable("bad-value", "this is no id of a path's content", help))
         }
     }
 }
 
-fn commit(text: &str) -> Result<CommitId, HttpError> {
+fn commit(text: &str) -> Result<CommitId, Refusal> {
     Ok(preview::commit_id(text)?)
 }
 
-fn name(given: Option<String>) -> Result<String, HttpError> {
+fn name(given: Option<String>) -> Result<String, Refusal> {
     let name = given.unwrap_or_else(|| UNNAMED.to_owned());
     let is_sound = (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control);
     match is_sound {
         true => Ok(name),
-        false => Err(HttpError::unprocessable(
+        false => Err(Refusal::unprocessable(
             "bad-value",
             format!("a name has 1 to {LONGEST_NAME} characters, none of them a control character"),
             "use the branch or the number of the pull request",
@@ -130,7 +129,7 @@ pub(crate) async fn load_list(
     reading: &mut Reading,
     repository: &Repository,
     limit: usize,
-) -> Result<Vec<PreviewInfo>, HttpError> {
+) -> Result<Vec<PreviewInfo>, Refusal> {
     let kept = reading.previews(&repository.account_id, &repository.id, limit).await?;
     kept.into_iter().map(|preview| info(preview, repository)).collect()
 }
@@ -145,7 +144,7 @@ pub(super) async fn show(
     let preview = load(&mut reading, &who, &preview_id).await?;
     match preview.repository_id == repository.id {
         true => ok(&PreviewEnvelope { preview }),
-        false => Err(HttpError::not_found()),
+        false => Err(Refusal::not_found().into()),
     }
 }
 
@@ -154,19 +153,19 @@ pub(crate) async fn load(
     reading: &mut Reading,
     who: &Identity,
     preview_id: &str,
-) -> Result<PreviewInfo, HttpError> {
-    let preview = reading.preview(&who.account_id, preview_id).await?.ok_or_else(HttpError::not_found)?;
+) -> Result<PreviewInfo, Refusal> {
+    let preview = reading.preview(&who.account_id, preview_id).await?.ok_or_else(Refusal::not_found)?;
     let repository = find(reading, who, &preview.repository_id).await?;
     info(preview, &repository)
 }
 
-fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, HttpError> {
+fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, Refusal> {
     let plan = match preview.document.as_str() {
         "" => Value::Null,
         document => serde_json::from_str(document).map_err(|error| {
             tracing::error!(%error, preview = preview.id, "a kept preview cannot be read");
             let help = "ask for the preview again";
-            HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the preview cannot be read", help)
+            Refusal::new(RefusalKind::Internal, "internal", "the preview cannot be read", help)
         })?,
     };
     Ok(PreviewInfo {
@@ -186,13 +185,13 @@ fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, HttpEr
     })
 }
 
-impl From<PreviewError> for HttpError {
-    fn from(error: PreviewError) -> HttpError {
+impl From<PreviewError> for Refusal {
+    fn from(error: PreviewError) -> Refusal {
         match error {
-            PreviewError::Busy => HttpError::busy("too many previews are being made"),
+            PreviewError::Busy => Refusal::busy("too many previews are being made"),
             PreviewError::Stopping => {
                 let help = "try again when it is back";
-                HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops", help)
+                Refusal::new(RefusalKind::Unavailable, "stopping", "the server stops", help)
             }
             PreviewError::Failed(error) => error.into(),
             PreviewError::Store(error) => error.into(),

@@ -15,7 +15,6 @@ use windlass_core::resource::Kind;
 use windlass_store::{Account, Proposal, ProposalFilter, Reading, Repository};
 
 use super::audit::PageQueryText;
-use super::error::HttpError;
 use super::page::{cut, read_id};
 use super::proposal_content::load_contents;
 use super::proposal_info::{Around, info};
@@ -24,6 +23,7 @@ use crate::auth::Identity;
 use crate::clock::now;
 use crate::decide::{self, Rejection, Reviewed};
 use crate::gatekeeper::{Gatekeeper, governing_repository};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// The longest wait for an apply.
@@ -57,21 +57,21 @@ pub(super) struct WaitQuery {
     wait: Option<u64>,
 }
 
-fn read_statuses(text: &str) -> Result<Vec<Status>, HttpError> {
+fn read_statuses(text: &str) -> Result<Vec<Status>, Refusal> {
     if text == "open" {
         return Ok(Status::ALL.iter().copied().filter(|status| status.is_open()).collect());
     }
     let wrong = |word: &str| {
         let known: Vec<&str> = Status::ALL.iter().map(|status| status.slug()).collect();
-        HttpError::bad_request(format!("`{word}` is not a status"), format!("open, {}", known.join(", ")))
+        Refusal::bad_request(format!("`{word}` is not a status"), format!("open, {}", known.join(", ")))
     };
     text.split(',').map(|word| Status::from_slug(word.trim()).ok_or_else(|| wrong(word))).collect()
 }
 
-fn read_change(text: &str) -> Result<Action, HttpError> {
+fn read_change(text: &str) -> Result<Action, Refusal> {
     let known = [Action::Create, Action::Update, Action::Destroy];
     known.into_iter().find(|action| action.to_string() == text).ok_or_else(|| {
-        HttpError::bad_request("change is create, update or destroy", "for example change=destroy")
+        Refusal::bad_request("change is create, update or destroy", "for example change=destroy")
     })
 }
 
@@ -80,16 +80,16 @@ pub(crate) async fn filter_of(
     reading: &mut Reading,
     who: &Identity,
     query: &Choice,
-) -> Result<ProposalFilter, HttpError> {
+) -> Result<ProposalFilter, Refusal> {
     let repository_id = match &query.repository {
         // Direct changes have no repository.
         Some(none) if none == "none" => Some(String::new()),
         Some(repository) => {
-            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(HttpError::not_found)?.id)
+            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(Refusal::not_found)?.id)
         }
         None => None,
     };
-    let unknown = || HttpError::bad_request("kind is a kind of resource", "for example kind=node");
+    let unknown = || Refusal::bad_request("kind is a kind of resource", "for example kind=node");
     Ok(ProposalFilter {
         statuses: query.status.as_deref().map(read_statuses).transpose()?.unwrap_or_default(),
         run_id: query.run.clone(),
@@ -103,11 +103,8 @@ pub(crate) async fn filter_of(
     })
 }
 
-async fn surroundings(
-    reading: &mut Reading,
-    who: &Identity,
-) -> Result<(Account, Vec<Repository>), HttpError> {
-    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+async fn surroundings(reading: &mut Reading, who: &Identity) -> Result<(Account, Vec<Repository>), Refusal> {
+    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     Ok((account, reading.repositories(&who.account_id).await?))
 }
 
@@ -132,7 +129,7 @@ pub(crate) async fn describe(
     reading: &mut Reading,
     who: &Identity,
     found: &[Proposal],
-) -> Result<Vec<ProposalInfo>, HttpError> {
+) -> Result<Vec<ProposalInfo>, Refusal> {
     let (account, repositories) = surroundings(reading, who).await?;
     let now = now();
     let changed = found.iter().map(|proposal| &proposal.change.key);
@@ -159,9 +156,9 @@ pub(crate) async fn describe(
 }
 
 /// Everything about one proposal.
-pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<ProposalInfo, HttpError> {
+pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<ProposalInfo, Refusal> {
     let mut reading = server.store().read().await?;
-    let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
+    let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     let approvals = reading.approvals(&proposal.id).await?;
     let contents = load_contents(&mut reading, &who.account_id, std::slice::from_ref(&proposal)).await?;
     let (account, repositories) = surroundings(&mut reading, who).await?;
@@ -233,20 +230,20 @@ pub(crate) async fn decide_all(
     server: &Server,
     who: &Identity,
     body: &BatchBody,
-) -> Result<BatchResult, HttpError> {
+) -> Result<BatchResult, Refusal> {
     let ids = match (&body.approval_request_id, body.ids.is_empty()) {
         (Some(run), true) => open_of_run(server, who, run).await?,
         (None, false) => body.ids.clone(),
         _ => {
             let message = "name either ids or an approval_request_id";
-            return Err(HttpError::bad_request(
+            return Err(Refusal::bad_request(
                 message,
                 "a run's approval_request_id stands for its open proposals",
             ));
         }
     };
     if ids.len() > MAX_BATCH {
-        return Err(HttpError::bad_request(
+        return Err(Refusal::bad_request(
             format!("a batch has at most {MAX_BATCH} proposals"),
             "approve the run's plan as one, or send several batches",
         ));
@@ -272,7 +269,7 @@ pub(crate) async fn decide_all(
         .zip(decided)
         .map(|(id, decided)| BatchItem {
             status: statuses.get(&id).map(|status| status.slug().to_owned()),
-            error: decided.err().map(|error| HttpError::from(error).into_body()),
+            error: decided.err().map(|error| Refusal::from(error).into_body()),
             id,
         })
         .collect();
@@ -284,15 +281,15 @@ async fn statuses_of(
     server: &Server,
     who: &Identity,
     ids: &[String],
-) -> Result<BTreeMap<String, Status>, HttpError> {
+) -> Result<BTreeMap<String, Status>, Refusal> {
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let proposals = server.store().read().await?.proposals_by_id(&who.account_id, &ids).await?;
     Ok(proposals.into_iter().map(|proposal| (proposal.id, proposal.status)).collect())
 }
 
-async fn open_of_run(server: &Server, who: &Identity, run_id: &str) -> Result<Vec<String>, HttpError> {
+async fn open_of_run(server: &Server, who: &Identity, run_id: &str) -> Result<Vec<String>, Refusal> {
     let mut reading = server.store().read().await?;
-    reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
+    reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
     let proposals = reading.run_proposals(run_id).await?;
     Ok(proposals
         .into_iter()
@@ -316,14 +313,15 @@ pub(super) async fn apply(
         // Only a turn that began after the nudge says what is in the way now.
         let is_looked_at = turns.borrow_and_update().ended > before;
         let proposal = server.store().read().await?.proposal(&who.account_id, &id).await?;
-        let proposal = proposal.ok_or_else(HttpError::not_found)?;
+        let proposal = proposal.ok_or_else(Refusal::not_found)?;
         if proposal.status == Status::PendingApproval {
             let message = "the proposal is not approved";
-            return Err(HttpError::conflict(
+            return Err(Refusal::conflict(
                 "not-approved",
                 message,
                 "approve it first: nothing is applied without",
-            ));
+            )
+            .into());
         }
         let is_blocked = is_looked_at && !proposal.blocked_by.is_empty();
         let is_over = !proposal.status.is_open() || is_blocked;

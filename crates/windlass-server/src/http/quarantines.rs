@@ -6,11 +6,11 @@ use windlass_api::types::{RepositoryEnvelope, RepositoryInfo};
 use windlass_core::quarantine::Quarantines;
 use windlass_store::Severity;
 
-use super::error::HttpError;
 use super::repositories::{find, load};
 use super::request::{Answer, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
 
@@ -23,7 +23,7 @@ pub(crate) async fn release_all(
     server: &Server,
     who: &Identity,
     id: &str,
-) -> Result<RepositoryInfo, HttpError> {
+) -> Result<RepositoryInfo, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;

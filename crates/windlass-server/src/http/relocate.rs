@@ -17,7 +17,6 @@ use windlass_core::gate::{RepositoryChange, why_an_approver};
 use windlass_core::time::Timestamp;
 use windlass_store::{Account, AccountWriting, Reading, Repository, Trigger, new_id};
 
-use super::error::HttpError;
 use super::repositories::{find, record, withdraw_all, withdraw_direct};
 use super::repository_fields::info;
 use super::request::{Answer, Body, ok};
@@ -27,6 +26,7 @@ use crate::config::Config;
 use crate::credential_binding;
 use crate::gatekeeper::{stored_policy, trusted_settings};
 use crate::preview;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::sync::{SyncRequest, queue_run};
 use crate::world;
@@ -48,7 +48,7 @@ pub(super) async fn relocate(
     carry_out(&mut writing, &who, &moving, server.config()).await?;
     writing.turn_to(&moving.target.id);
     let moved = writing.repository(&moving.target.id, &moving.repository.id).await?;
-    let moved = moved.ok_or_else(HttpError::not_found)?;
+    let moved = moved.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     server.nudges().apply.notify_one();
@@ -64,25 +64,25 @@ struct Move {
 }
 
 /// Checks everything that can be checked before something is written.
-async fn check(server: &Server, who: &Identity, id: &str, account: &str) -> Result<Move, HttpError> {
+async fn check(server: &Server, who: &Identity, id: &str, account: &str) -> Result<Move, Refusal> {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
-    let target = reading.account(account).await?.ok_or_else(HttpError::not_found)?;
+    let target = reading.account(account).await?.ok_or_else(Refusal::not_found)?;
     if target.id == who.account_id {
-        return Err(HttpError::unprocessable("senseless", "it is in that account already", ""));
+        return Err(Refusal::unprocessable("senseless", "it is in that account already", ""));
     }
     if repository.left_by.is_some() {
         let message = format!("{} is what a repository left behind when it moved", repository.name);
         let help = "move that repository back instead, or remove this one";
-        return Err(HttpError::conflict("left-behind", message, help));
+        return Err(Refusal::conflict("left-behind", message, help));
     }
     check_permissions(&mut reading, who, &repository, &target).await?;
-    let home = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let home = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let context = world::reading_context(&mut reading, &target).await?;
     drop(reading);
     let read = preview::read_branch(server, &home, &repository, context).await?;
     if let Some(note) = read.notes.first() {
-        return Err(HttpError::conflict(
+        return Err(Refusal::conflict(
             "unsigned",
             note,
             "let the branch lead to a commit that a sync accepts",
@@ -99,11 +99,11 @@ async fn check_permissions(
     who: &Identity,
     repository: &Repository,
     target: &Account,
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     let there = permissions_in(reading, who, target).await?;
     demand(&who.permissions, Permission::GitopsWrite, &who.account_name)?;
     demand(&there, Permission::GitopsWrite, &target.name)?;
-    let home = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let home = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let settings = &trusted_settings(repository);
     let owned = reading.resources_owned(&home.id, &repository.id).await?;
     if why_an_approver(&stored_policy(&home), RepositoryChange::Remove { settings, owned }).is_some() {
@@ -127,16 +127,16 @@ async fn permissions_in(
     reading: &mut Reading,
     who: &Identity,
     account: &Account,
-) -> Result<BTreeSet<Permission>, HttpError> {
+) -> Result<BTreeSet<Permission>, Refusal> {
     let member = reading.member(&account.id, &who.user_id).await?;
     let role = member.and_then(|member| Role::from_slug(&member.role));
     Ok(role.map(Role::permissions).unwrap_or_default())
 }
 
-fn demand(given: &BTreeSet<Permission>, needed: Permission, account: &str) -> Result<(), HttpError> {
+fn demand(given: &BTreeSet<Permission>, needed: Permission, account: &str) -> Result<(), Refusal> {
     match given.contains(&needed) {
         true => Ok(()),
-        false => Err(HttpError::forbidden(
+        false => Err(Refusal::forbidden(
             format!("moving this repository needs the permission {needed} in the account {account}"),
             "ask an admin of that account for a role that has it",
         )),
@@ -144,17 +144,17 @@ fn demand(given: &BTreeSet<Permission>, needed: Permission, account: &str) -> Re
 }
 
 /// A fleet moves only when its file names the new account, and only if it can be read there.
-fn check_file(problems: &[Diagnostic], target: &Account) -> Result<(), HttpError> {
+fn check_file(problems: &[Diagnostic], target: &Account) -> Result<(), Refusal> {
     let errors = || problems.iter().filter(|problem| problem.severity == Severity::Error);
     if let Some(problem) = errors().find(|problem| problem.code == Code::AccountMismatch) {
         let place = format!("{}:{}:{}", problem.file, problem.line, problem.column);
         let message =
             format!("{place}: the file does not name the account {} yet: {}", target.name, problem.message);
         let help = format!("write `account: {}` there, push it, and move the repository then", target.name);
-        return Err(HttpError::conflict(Code::AccountMismatch.slug(), message, help));
+        return Err(Refusal::conflict(Code::AccountMismatch.slug(), message, help));
     }
     let errors: Vec<Diagnostic> = errors().cloned().collect();
-    if errors.is_empty() { Ok(()) } else { Err(HttpError::unsound(&errors)) }
+    if errors.is_empty() { Ok(()) } else { Err(Refusal::unsound(&errors)) }
 }
 
 /// Moves it, in a transaction of both accounts.
@@ -163,19 +163,19 @@ async fn carry_out(
     who: &Identity,
     moving: &Move,
     config: &Config,
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     let (now, target) = (now(), &moving.target);
     let repository = find(writing, who, &moving.repository.id).await?;
     if repository.version != moving.repository.version {
-        return Err(HttpError::precondition());
+        return Err(Refusal::precondition());
     }
     // Asked again in the transaction: what the repository owns, and either policy, may have changed meanwhile.
-    let now_there = writing.account(&target.id).await?.ok_or_else(HttpError::not_found)?;
+    let now_there = writing.account(&target.id).await?.ok_or_else(Refusal::not_found)?;
     check_permissions(writing, who, &repository, &now_there).await?;
     let taken = writing.repository(&target.id, &repository.name).await?;
     if taken.is_some() {
         let message = format!("there is a repository named {} in {}", repository.name, target.name);
-        return Err(HttpError::conflict("taken", message, "rename one of them first"));
+        return Err(Refusal::conflict("taken", message, "rename one of them first"));
     }
     let reason = "the repository moved to another account";
     withdraw_all(writing, who, &repository, reason).await?;
@@ -205,7 +205,7 @@ async fn leave_behind(
     who: &Identity,
     repository: &Repository,
     now: Timestamp,
-) -> Result<Option<Repository>, HttpError> {
+) -> Result<Option<Repository>, Refusal> {
     if writing.resources_owned(&who.account_id, &repository.id).await? == 0 {
         return Ok(None);
     }
@@ -226,7 +226,7 @@ async fn leave_behind(
     Ok(Some(left))
 }
 
-async fn free_name(reading: &mut Reading, account_id: &str, name: &str) -> Result<String, HttpError> {
+async fn free_name(reading: &mut Reading, account_id: &str, name: &str) -> Result<String, Refusal> {
     let beginning: String = name.chars().take(NAME_KEPT).collect();
     for number in 1..=NAMES_TRIED {
         let name = match number {
@@ -238,7 +238,7 @@ async fn free_name(reading: &mut Reading, account_id: &str, name: &str) -> Resul
         }
     }
     let message = format!("every name like {beginning}-moved is taken in this account");
-    Err(HttpError::conflict("taken", message, "remove some of those repositories first"))
+    Err(Refusal::conflict("taken", message, "remove some of those repositories first"))
 }
 
 /// Gives a repository that returns what it left behind, and withdraws the destroys of that. Returns the name under which
@@ -248,7 +248,7 @@ async fn take_back(
     who: &Identity,
     repository: &Repository,
     now: Timestamp,
-) -> Result<Option<String>, HttpError> {
+) -> Result<Option<String>, Refusal> {
     let account_id = writing.account_id().to_owned();
     let Some(left) = writing.repository_left_by(&account_id, &repository.id).await? else { return Ok(None) };
     let reason = "the repository returned to this account";

@@ -15,7 +15,6 @@ use windlass_store::{
     AccountWriting, ForgeSettings, ProposalFilter, Reading, Repository, RunError, Severity, Trigger,
 };
 
-use super::error::HttpError;
 use super::repository_fields::{change_repository, info, new_repository};
 use super::request::{Answer, Body, IfMatch, created, done, ok, tagged};
 use crate::auth::Identity;
@@ -25,6 +24,7 @@ use crate::ending::{Ending, end_all};
 use crate::forge;
 use crate::gatekeeper::{Gatekeeper, trusted_settings};
 use crate::quarantine::{Leave, Requested, requested, to_the_end};
+use crate::refusal::Refusal;
 use crate::regate::regate;
 use crate::server::Server;
 use crate::set_approvals::let_all_fall;
@@ -39,8 +39,8 @@ fn answer(repository: &Repository) -> RepositoryEnvelope {
 }
 
 /// A repository of the caller's account.
-pub(crate) async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Repository, HttpError> {
-    reading.repository(&who.account_id, id).await?.ok_or_else(HttpError::not_found)
+pub(crate) async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Repository, Refusal> {
+    reading.repository(&who.account_id, id).await?.ok_or_else(Refusal::not_found)
 }
 
 pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer {
@@ -49,10 +49,7 @@ pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer 
 }
 
 /// The repositories of the caller's account, by name.
-pub(crate) async fn load_all(
-    reading: &mut Reading,
-    who: &Identity,
-) -> Result<Vec<RepositoryInfo>, HttpError> {
+pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<RepositoryInfo>, Refusal> {
     Ok(reading.repositories(&who.account_id).await?.iter().map(info).collect())
 }
 
@@ -64,11 +61,7 @@ pub(super) async fn show(State(server): State<Server>, who: Identity, Path(id): 
 }
 
 /// A repository of the caller's account, as answers show it.
-pub(crate) async fn load(
-    reading: &mut Reading,
-    who: &Identity,
-    id: &str,
-) -> Result<RepositoryInfo, HttpError> {
+pub(crate) async fn load(reading: &mut Reading, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
     Ok(info(&find(reading, who, id).await?))
 }
 
@@ -87,7 +80,7 @@ pub(crate) async fn register(
     server: &Server,
     who: &Identity,
     fields: RepositoryFields,
-) -> Result<RepositoryInfo, HttpError> {
+) -> Result<RepositoryInfo, Refusal> {
     let now = now();
     let config = server.config();
     let repository = new_repository(&who.account_id, fields, config, now)?;
@@ -97,7 +90,7 @@ pub(crate) async fn register(
     gatekeeper.check_repository_change(who, RepositoryChange::Register(&trusted_settings(&repository)))?;
     if writing.repository(&who.account_id, &repository.name).await?.is_some() {
         let message = format!("there is a repository named {}", repository.name);
-        return Err(HttpError::conflict("taken", message, "choose another name"));
+        return Err(Refusal::conflict("taken", message, "choose another name"));
     }
     writing.repository_add(&repository).await?;
     credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
@@ -113,8 +106,8 @@ pub(crate) async fn register(
     Ok(info(&stored))
 }
 
-async fn load_gatekeeper(reading: &mut Reading, account_id: &str) -> Result<Gatekeeper, HttpError> {
-    let account = reading.account(account_id).await?.ok_or_else(HttpError::not_found)?;
+async fn load_gatekeeper(reading: &mut Reading, account_id: &str) -> Result<Gatekeeper, Refusal> {
+    let account = reading.account(account_id).await?.ok_or_else(Refusal::not_found)?;
     Ok(Gatekeeper::before_approvals(&account))
 }
 
@@ -181,7 +174,7 @@ async fn first_uses_after(
     who: &Identity,
     id: &str,
     fields: &RepositoryFields,
-) -> Result<Vec<CredentialUse>, HttpError> {
+) -> Result<Vec<CredentialUse>, Refusal> {
     let before = find(&mut server.store().read().await?, who, id).await?;
     let mut after = before.clone();
     change_repository(&mut after, fields.clone(), server.config())?;
@@ -195,7 +188,7 @@ pub(crate) async fn configure(
     id: &str,
     if_match: &IfMatch,
     fields: RepositoryFields,
-) -> Result<RepositoryInfo, HttpError> {
+) -> Result<RepositoryInfo, Refusal> {
     let now = now();
     // Credentials are looked at before the transaction begins: nobody waits for Vault in one.
     let first_uses = first_uses_after(server, who, id, &fields).await?;
@@ -207,7 +200,7 @@ pub(crate) async fn configure(
         let message = format!("{} is what a repository left behind when it moved", repository.name);
         let help =
             "it is never fetched: decide about its destroys, move the repository back, or remove this one";
-        return Err(HttpError::conflict("left-behind", message, help));
+        return Err(Refusal::conflict("left-behind", message, help));
     }
     let before = repository.clone();
     change_repository(&mut repository, fields, server.config())?;
@@ -218,10 +211,10 @@ pub(crate) async fn configure(
     repository.next_sync_at = now;
     let taken = writing.repository(&who.account_id, &repository.name).await?;
     if taken.is_some_and(|taken| taken.id != repository.id) {
-        return Err(HttpError::conflict("taken", "another repository has this name", "choose another"));
+        return Err(Refusal::conflict("taken", "another repository has this name", "choose another"));
     }
     if !writing.repository_configure(&repository).await? {
-        return Err(HttpError::precondition());
+        return Err(Refusal::precondition());
     }
     credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
     if was_good.is_some() && repository.good_commit.is_none() {
@@ -252,7 +245,7 @@ pub(super) async fn remove(State(server): State<Server>, who: Identity, Path(id)
 }
 
 /// Removes a repository. What it owned stays as it is, owned by nobody.
-pub(crate) async fn unregister(server: &Server, who: &Identity, id: &str) -> Result<(), HttpError> {
+pub(crate) async fn unregister(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
@@ -277,7 +270,7 @@ pub(super) async fn withdraw_all(
     who: &Identity,
     repository: &Repository,
     reason: &str,
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     let filter = ProposalFilter { repository_id: Some(repository.id.clone()), ..ProposalFilter::default() };
     withdraw_open(writing, who, filter, reason).await?;
     let_all_fall(writing, repository, reason, &who.actor(), now()).await?;
@@ -291,7 +284,7 @@ pub(super) async fn withdraw_direct(
     who: &Identity,
     repository: &Repository,
     reason: &str,
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     let filter = ProposalFilter { owner_id: Some(repository.id.clone()), ..ProposalFilter::default() };
     withdraw_open(writing, who, filter, reason).await
 }
@@ -301,7 +294,7 @@ async fn withdraw_open(
     who: &Identity,
     filter: ProposalFilter,
     reason: &str,
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     let filter = ProposalFilter { statuses: vec![Status::PendingApproval, Status::Approved], ..filter };
     let account_id = writing.account_id().to_owned();
     let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
@@ -322,7 +315,7 @@ pub(super) async fn forget_host_keys(
 }
 
 /// Forgets the pinned SSH host keys of a repository.
-pub(crate) async fn forget(server: &Server, who: &Identity, id: &str) -> Result<RepositoryInfo, HttpError> {
+pub(crate) async fn forget(server: &Server, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id).await?;
@@ -353,7 +346,7 @@ pub(crate) async fn examine_new(
     server: &Server,
     who: &Identity,
     fields: RepositoryFields,
-) -> Result<RepositoryTest, HttpError> {
+) -> Result<RepositoryTest, Refusal> {
     let repository = new_repository(&who.account_id, fields, server.config(), now())?;
     examine(server, who, Requested::Test(repository)).await
 }
@@ -367,7 +360,7 @@ pub(crate) async fn examine_registered(
     server: &Server,
     who: &Identity,
     id: &str,
-) -> Result<RepositoryTest, HttpError> {
+) -> Result<RepositoryTest, Refusal> {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
     drop(reading);
@@ -375,7 +368,7 @@ pub(crate) async fn examine_registered(
 }
 
 /// Walks from the credential to fleet.yaml and tells what is wrong where.
-async fn examine(server: &Server, who: &Identity, asked: Requested) -> Result<RepositoryTest, HttpError> {
+async fn examine(server: &Server, who: &Identity, asked: Requested) -> Result<RepositoryTest, Refusal> {
     let (config, account, repository) = (server.config(), &who.account_name, asked.repository());
     let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
     bind_tested(server, who, repository).await?;
@@ -396,7 +389,7 @@ async fn examine(server: &Server, who: &Identity, asked: Requested) -> Result<Re
 }
 
 /// Tries the steps on the way to a fleet, on a thread that may block.
-async fn walk(server: Server, asked: Requested, plan: FetchPlan) -> Result<Vec<Check>, HttpError> {
+async fn walk(server: Server, asked: Requested, plan: FetchPlan) -> Result<Vec<Check>, Refusal> {
     let work = |leave: Leave| {
         let server = server.clone();
         let task = tokio::task::spawn_blocking(move || {
@@ -405,7 +398,7 @@ async fn walk(server: Server, asked: Requested, plan: FetchPlan) -> Result<Vec<C
         });
         async move { task.await.map_err(|panic| internal(&panic).into()) }
     };
-    requested(&server, &asked, work, |found: &Result<Vec<Check>, HttpError>| match found {
+    requested(&server, &asked, work, |found: &Result<Vec<Check>, Refusal>| match found {
         Ok(checks) if checks.iter().all(|check| check.result != CheckResult::NotReached) => {
             WorkEnd::ReadThrough
         }
@@ -415,7 +408,7 @@ async fn walk(server: Server, asked: Requested, plan: FetchPlan) -> Result<Vec<C
 }
 
 /// An admin who tests a credential uses it. What may not be used is told by the test itself.
-async fn bind_tested(server: &Server, who: &Identity, repository: &Repository) -> Result<(), HttpError> {
+async fn bind_tested(server: &Server, who: &Identity, repository: &Repository) -> Result<(), Refusal> {
     let uses = credential_binding::first_uses(server, who, repository, None).await.unwrap_or_default();
     if uses.is_empty() {
         return Ok(());
@@ -431,7 +424,7 @@ async fn record_test(
     who: &Identity,
     repository: &Repository,
     checks: &[CheckInfo],
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     let failed = checks.iter().find(|check| check.outcome == CheckOutcome::Failed);
     let detail = json!({
         "repo_url": repository.repo_url, "vault_credential_path": repository.credential_path,

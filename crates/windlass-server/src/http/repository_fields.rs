@@ -10,9 +10,9 @@ use windlass_core::time::Timestamp;
 use windlass_source::{Branch, HostKeys, Insecure, PathPrefix, RemoteUrl, Signers};
 use windlass_store::{Repository, looks_like_id, new_id};
 
-use super::error::HttpError;
 use super::forge_fields::{change_forge, check_forge, forge_info};
 use crate::config::Config;
+use crate::refusal::Refusal;
 use crate::sync::required_keys;
 
 const DEFAULT_INTERVAL: u64 = 300;
@@ -26,9 +26,9 @@ pub(super) fn new_repository(
     fields: RepositoryFields,
     config: &Config,
     now: Timestamp,
-) -> Result<Repository, HttpError> {
+) -> Result<Repository, Refusal> {
     let Some(url) = fields.repo_url.clone() else {
-        return Err(HttpError::unprocessable(
+        return Err(Refusal::unprocessable(
             "missing-key",
             "repo_url is missing",
             "say where the repository is",
@@ -81,7 +81,7 @@ pub(super) fn change_repository(
     repository: &mut Repository,
     fields: RepositoryFields,
     config: &Config,
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     let source = (repository.repo_url.clone(), repository.branch.clone(), repository.path_prefix.clone());
     if let Some(name) = fields.name {
         repository.name = name;
@@ -115,7 +115,7 @@ pub(super) fn change_repository(
     if let Some(seconds) = fields.reconcile_interval_seconds {
         if !INTERVALS.contains(&seconds) {
             let message = "reconcile_interval_seconds is 10 to 86400";
-            return Err(HttpError::unprocessable(
+            return Err(Refusal::unprocessable(
                 "bad-value",
                 message,
                 "300 is usual; webhooks make it faster",
@@ -140,9 +140,9 @@ pub(super) fn change_repository(
     Ok(())
 }
 
-fn check(repository: &mut Repository, insecure: Insecure) -> Result<RemoteUrl, HttpError> {
+fn check(repository: &mut Repository, insecure: Insecure) -> Result<RemoteUrl, Refusal> {
     let invalid = |field: &str, message: String, help: &str| {
-        HttpError::unprocessable("bad-value", format!("{field}: {message}"), help)
+        Refusal::unprocessable("bad-value", format!("{field}: {message}"), help)
     };
     // The address first: a name that was left out comes from it and must not tell what was wrong with it.
     let url = RemoteUrl::parse(&repository.repo_url, insecure)

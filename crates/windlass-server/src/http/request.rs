@@ -12,6 +12,7 @@ use windlass_core::secret::without_secrets;
 use super::body::read_whole;
 use super::error::HttpError;
 use crate::auth::Identity;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// What a handler returns.
@@ -36,21 +37,21 @@ impl<T: DeserializeOwned> FromRequest<Server> for Body<T> {
         let bytes = read_whole(request.into_body()).await?;
         // Databases differ in what they make of NUL; no text that we keep has one.
         if bytes.windows(NUL.len()).any(|window| window == NUL) {
-            return Err(unexpected("it contains a NUL character"));
+            return Err(unexpected("it contains a NUL character").into());
         }
-        read_json(&bytes).map(Body)
+        Ok(Body(read_json(&bytes)?))
     }
 }
 
 /// Reads a body as JSON; none at all is an empty object.
-pub(super) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, HttpError> {
+pub(super) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { bytes };
     serde_json::from_slice(text).map_err(|error| unexpected(&without_values(&error)))
 }
 
-fn unexpected(message: &str) -> HttpError {
+fn unexpected(message: &str) -> Refusal {
     let message = format!("the body is not what is expected: {message}");
-    HttpError::bad_request(message, "see /api/openapi.json")
+    Refusal::bad_request(message, "see /api/openapi.json")
 }
 
 /// NUL as JSON writes it.
@@ -75,9 +76,9 @@ impl<T: DeserializeOwned> FromRequestParts<Server> for Query<T> {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Query<T>, HttpError> {
-        axum::extract::Query::<T>::try_from_uri(&parts.uri).map(|query| Query(query.0)).map_err(|error| {
-            HttpError::bad_request(error.body_text(), "see /api/openapi.json for what can stand behind `?`")
-        })
+        let read = axum::extract::Query::<T>::try_from_uri(&parts.uri);
+        let help = "see /api/openapi.json for what can stand behind `?`";
+        Ok(read.map(|query| Query(query.0)).map_err(|error| Refusal::bad_request(error.body_text(), help))?)
     }
 }
 
@@ -94,20 +95,17 @@ impl FromRequestParts<Server> for IfMatch {
             return Ok(IfMatch(None));
         }
         let number = text.trim_start_matches("W/").trim_matches('"').parse();
-        number.map(|number| IfMatch(Some(number))).map_err(|_| {
-            HttpError::bad_request(
-                "If-Match is not an ETag of this server",
-                "send back the ETag of the answer",
-            )
-        })
+        let help = "send back the ETag of the answer";
+        let refused = |_| Refusal::bad_request("If-Match is not an ETag of this server", help);
+        Ok(number.map(|number| IfMatch(Some(number))).map_err(refused)?)
     }
 }
 
 impl IfMatch {
     /// Fails unless the version is the one the caller knows, if they said so.
-    pub(crate) fn check(&self, version: i64) -> Result<(), HttpError> {
+    pub(crate) fn check(&self, version: i64) -> Result<(), Refusal> {
         match self.0 {
-            Some(known) if known != version => Err(HttpError::precondition()),
+            Some(known) if known != version => Err(Refusal::precondition()),
             _ => Ok(()),
         }
     }

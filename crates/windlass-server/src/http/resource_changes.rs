@@ -16,7 +16,6 @@ use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::shape::Defaults;
 use windlass_store::{AccountWriting, Resource};
 
-use super::error::HttpError;
 use super::proposals;
 use super::request::{Answer, Body, IfMatch, Query, created, done, json_accepted, ok, tagged};
 use super::resources::{find, shown};
@@ -24,7 +23,9 @@ use crate::auth::Identity;
 use crate::contents::with_known_contents;
 use crate::direct::{DirectChange, DirectOutcome, change_directly};
 use crate::holdings::{Candidate, Declarations};
+use crate::http::error::HttpError;
 use crate::payload::{name_of, put_back_hidden, spec_value, unwrap};
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::world::World;
 
@@ -57,10 +58,10 @@ impl FromRequestParts<Server> for Terms {
 }
 
 /// A spec that someone wrote, with what is known of the files it names; `before` is what it was.
-fn read_spec(kind: Kind, value: &Value, before: Option<&Spec>) -> Result<Spec, HttpError> {
+fn read_spec(kind: Kind, value: &Value, before: Option<&Spec>) -> Result<Spec, Refusal> {
     let read = Spec::read(kind, &value.to_string());
-    let spec = read.spec.ok_or_else(|| HttpError::unsound(&read.diagnostics))?;
-    with_known_contents(&spec, before.as_slice()).map_err(|problem| HttpError::unsound(&[*problem]))
+    let spec = read.spec.ok_or_else(|| Refusal::unsound(&read.diagnostics))?;
+    with_known_contents(&spec, before.as_slice()).map_err(|problem| Refusal::unsound(&[*problem]))
 }
 
 pub(super) async fn create(
@@ -74,22 +75,23 @@ pub(super) async fn create(
     let payload = unwrap(noun.singular(), &body);
     let Some(name) = name_of(kind, payload) else {
         let message = format!("the {kind} has no name");
-        return Err(HttpError::unprocessable("missing-key", message, "give `name` (nodes: `hostname`)"));
+        return Err(Refusal::unprocessable("missing-key", message, "give `name` (nodes: `hostname`)").into());
     };
     let key = ResourceKey::read(kind, &name).map_err(|complaint| {
-        HttpError::unprocessable("bad-name", complaint.message, complaint.help.unwrap_or_default())
+        Refusal::unprocessable("bad-name", complaint.message, complaint.help.unwrap_or_default())
     })?;
     let value = spec_value(kind, &name, payload)
         .and_then(|value| put_back_hidden(kind, value, None))
-        .map_err(|problem| HttpError::unsound(&[*problem]))?;
+        .map_err(|problem| Refusal::unsound(&[*problem]))?;
     let spec = read_spec(kind, &value, None)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.resource(&who.account_id, &key).await?.is_some() {
-        return Err(HttpError::conflict(
+        return Err(Refusal::conflict(
             "taken",
             format!("{key} exists already"),
             "change it with PATCH or PUT",
-        ));
+        )
+        .into());
     }
     let change = change_to(&mut writing, &who, &key, None, spec).await?;
     let around = (None, terms.reason.as_deref());
@@ -127,7 +129,7 @@ pub(super) async fn change(
     let known = before.spec.to_json(Defaults::Fill);
     let given = spec_value(kind, &before.key.name, payload)
         .and_then(|value| put_back_hidden(kind, value, Some(&known)))
-        .map_err(|problem| HttpError::unsound(&[*problem]))?;
+        .map_err(|problem| Refusal::unsound(&[*problem]))?;
     let value = match extent {
         Extent::Whole => given,
         Extent::Fields => merged(before.spec.to_json(Defaults::Omit), given),
@@ -174,7 +176,7 @@ async fn change_to(
     key: &ResourceKey,
     before: Option<&Resource>,
     spec: Spec,
-) -> Result<Change, HttpError> {
+) -> Result<Change, Refusal> {
     let change = Change {
         key: key.clone(),
         cause: if before.is_some() { Cause::Edited } else { Cause::Declared },
@@ -188,12 +190,12 @@ async fn change_to(
     let conflicts = world.conflicts(candidate);
     if let Some(conflict) = conflicts.first() {
         let help = "choose other addresses, or change the other resource first";
-        return Err(HttpError::conflict("conflict", conflict.to_string(), help));
+        return Err(Refusal::conflict("conflict", conflict.to_string(), help));
     }
     let missing = blockers(&change, &world, &conflicts);
     if !missing.is_empty() {
         let help = "make what it refers to first";
-        return Err(HttpError::unprocessable("reference-unresolved", missing.join("; "), help));
+        return Err(Refusal::unprocessable("reference-unresolved", missing.join("; "), help));
     }
     Ok(change)
 }
@@ -205,13 +207,13 @@ async fn pass_gate(
     who: &Identity,
     change: Change,
     (owner_id, reason): (Option<String>, Option<&str>),
-) -> Result<Option<WaitingChange>, HttpError> {
+) -> Result<Option<WaitingChange>, Refusal> {
     let lifetime = server.config().rhythm.proposal_lifetime;
     let direct = DirectChange { who, change, owner_id, reason, lifetime };
     let DirectOutcome::Waits(id) = change_directly(writing, direct).await? else { return Ok(None) };
-    let found = writing.proposal(&who.account_id, &id).await?.ok_or_else(HttpError::not_found)?;
+    let found = writing.proposal(&who.account_id, &id).await?.ok_or_else(Refusal::not_found)?;
     let described = proposals::describe(writing, who, &[found]).await?;
-    let proposal = described.into_iter().next().ok_or_else(HttpError::not_found)?;
+    let proposal = described.into_iter().next().ok_or_else(Refusal::not_found)?;
     let gate = proposal.gate.as_ref();
     let waits_for: Vec<String> =
         gate.into_iter().flat_map(|gate| gate.reasons.iter().chain(&gate.holds)).cloned().collect();
@@ -232,7 +234,7 @@ pub(super) async fn remove(
     terms.if_match.check(before.generation)?;
     if before.spec.is_protected() {
         let message = format!("{} has `protect: true`", before.key);
-        return Err(HttpError::conflict("protected", message, "take the protection away first"));
+        return Err(Refusal::conflict("protected", message, "take the protection away first").into());
     }
     let change = Change {
         key: before.key.clone(),
@@ -249,7 +251,7 @@ pub(super) async fn remove(
         let more =
             if referrers.len() > 1 { format!(" and {} more", referrers.len() - 1) } else { String::new() };
         let message = format!("{first}{more} still refers to it");
-        return Err(HttpError::conflict("referenced", message, "change or delete those first"));
+        return Err(Refusal::conflict("referenced", message, "change or delete those first").into());
     }
     let around = (before.owner_id, terms.reason.as_deref());
     let waiting = pass_gate(&server, &mut writing, &who, change, around).await?;

@@ -18,11 +18,11 @@ use windlass_core::time::Timestamp;
 use windlass_store::{Reading, Resource, ResourceFilter, StoreError};
 
 use super::audit::PageQueryText;
-use super::error::HttpError;
 use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::world::{Names, owner_of, repository_names};
 
@@ -167,11 +167,11 @@ pub(crate) async fn filter_of(
     kind: Option<Kind>,
     search: Option<String>,
     repository: Option<&str>,
-) -> Result<ResourceFilter, HttpError> {
+) -> Result<ResourceFilter, Refusal> {
     let owner_id = match repository {
         Some("none") => Some(String::new()),
         Some(name) => {
-            Some(reading.repository(&who.account_id, name).await?.ok_or_else(HttpError::not_found)?.id)
+            Some(reading.repository(&who.account_id, name).await?.ok_or_else(Refusal::not_found)?.id)
         }
         None => None,
     };
@@ -184,7 +184,7 @@ pub(crate) async fn load_page(
     who: &Identity,
     filter: &ResourceFilter,
     page: &PageQuery,
-) -> Result<ResourceList, HttpError> {
+) -> Result<ResourceList, Refusal> {
     let limit = page.limit()?;
     let after = page.after_as(|text| {
         let (kind, name) = text.split_once('/')?;
@@ -201,7 +201,7 @@ async fn asked_page(
     who: &Identity,
     kind: Option<Kind>,
     query: ListQuery,
-) -> Result<ResourceList, HttpError> {
+) -> Result<ResourceList, Refusal> {
     let page = query.page.read()?;
     page.limit()?;
     let mut reading = server.store().read().await?;
@@ -215,7 +215,7 @@ pub(crate) async fn load(
     who: &Identity,
     kind: Kind,
     id: &str,
-) -> Result<(ResourceInfo, Resource), HttpError> {
+) -> Result<(ResourceInfo, Resource), Refusal> {
     let resource = find(reading, who, kind, id).await?;
     let around = Around::of(reading, who, std::slice::from_ref(&resource)).await?;
     Ok((info(&resource, &around), resource))
@@ -226,7 +226,7 @@ pub(super) async fn list_all(
     who: Identity,
     Query(query): Query<ListQuery>,
 ) -> Answer {
-    let unknown = || HttpError::bad_request("kind is a kind of resource", "for example kind=node");
+    let unknown = || Refusal::bad_request("kind is a kind of resource", "for example kind=node");
     let kind = query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?;
     ok(&asked_page(&server, &who, kind, query).await?)
 }
@@ -250,11 +250,11 @@ pub(super) async fn find(
     who: &Identity,
     kind: Kind,
     id: &str,
-) -> Result<Resource, HttpError> {
+) -> Result<Resource, Refusal> {
     if let Some(found) = reading.resource(&who.account_id, &ResourceKey::new(kind, id)).await? {
         return Ok(found);
     }
-    reading.resource_by_id(&who.account_id, kind, id).await?.ok_or_else(HttpError::not_found)
+    reading.resource_by_id(&who.account_id, kind, id).await?.ok_or_else(Refusal::not_found)
 }
 
 /// A resource as answers show it, and its generation.
@@ -263,8 +263,8 @@ pub(super) async fn shown(
     who: &Identity,
     noun: Noun,
     key: &ResourceKey,
-) -> Result<(Value, i64), HttpError> {
-    let resource = reading.resource(&who.account_id, key).await?.ok_or_else(HttpError::not_found)?;
+) -> Result<(Value, i64), Refusal> {
+    let resource = reading.resource(&who.account_id, key).await?.ok_or_else(Refusal::not_found)?;
     let around = Around::of(reading, who, std::slice::from_ref(&resource)).await?;
     Ok((named(noun, &info(&resource, &around)), resource.generation))
 }

@@ -17,7 +17,6 @@ use windlass_core::time::Timestamp;
 use windlass_store::{Proposal, Reading, Repository, Run, Stage, StoreError, Trigger};
 
 use super::audit::PageQueryText;
-use super::error::HttpError;
 use super::page::{PageQuery, cut, read_id};
 use super::plan_sets::PlanFacts;
 use super::repositories::find;
@@ -26,6 +25,7 @@ use crate::auth::Identity;
 use crate::clock::now;
 use crate::gatekeeper::may_approve;
 use crate::payload::with_name;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::sync::{MassDestroy, SyncRequest, queue_run};
 use crate::tell;
@@ -63,7 +63,7 @@ pub(crate) async fn request_sync(
     who: &Identity,
     id: &str,
     body: &SyncBody,
-) -> Result<String, HttpError> {
+) -> Result<String, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
@@ -94,19 +94,19 @@ async fn read_confirmation(
     who: &Identity,
     repository: &Repository,
     body: &SyncBody,
-) -> Result<MassDestroy, HttpError> {
+) -> Result<MassDestroy, Refusal> {
     let given = body.commit.as_deref().map(str::trim).filter(|commit| !commit.is_empty());
     if !body.confirm_mass_destroy {
         let message = "`commit` says for which commit a mass destroy is confirmed, and none is";
         let help = "leave `commit` out, or set `confirm_mass_destroy`";
         return match given {
-            Some(_) => Err(HttpError::unprocessable("conflicting-keys", message, help)),
+            Some(_) => Err(Refusal::unprocessable("conflicting-keys", message, help)),
             None => Ok(MassDestroy::Unconfirmed),
         };
     }
     if !may_approve(who) {
         let needed = Permission::GitopsApprove;
-        return Err(HttpError::forbidden(
+        return Err(Refusal::forbidden(
             format!("confirming a mass destroy is a decision: this needs the permission {needed}"),
             "ask someone who may approve to confirm it, or sync without confirming",
         ));
@@ -119,11 +119,11 @@ async fn read_confirmation(
 }
 
 /// A whole id of a commit, as runs show it.
-fn read_commit(text: &str) -> Result<String, HttpError> {
+fn read_commit(text: &str) -> Result<String, Refusal> {
     let is_whole = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match is_whole {
         true => Ok(text.to_ascii_lowercase()),
-        false => Err(HttpError::unprocessable(
+        false => Err(Refusal::unprocessable(
             "bad-value",
             "commit: it is not the whole id of a commit",
             "give the `commit_sha` of the run that was stopped",
@@ -137,15 +137,15 @@ pub(crate) async fn load(
     who: &Identity,
     run_id: &str,
     seconds: u64,
-) -> Result<RunInfo, HttpError> {
+) -> Result<RunInfo, Refusal> {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds.min(LONGEST_WAIT));
     let mut writes = server.watch_writes();
     loop {
         writes.borrow_and_update();
         let mut reading = server.store().read_snapshot().await?;
-        let run = reading.run_head(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
+        let run = reading.run_head(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
         if run.status != RunStatus::InProgress || tokio::time::Instant::now() >= deadline {
-            let run = reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
+            let run = reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
             let plan = PlanFacts::load(&mut reading, &run).await?;
             return Ok(plan.tell(info(&mut reading, run, Detail::Whole).await?));
         }
@@ -189,7 +189,7 @@ pub(crate) async fn load_page(
     who: &Identity,
     repository: Option<&str>,
     page: &PageQuery,
-) -> Result<RunList, HttpError> {
+) -> Result<RunList, Refusal> {
     let limit = page.limit()?;
     let before = page.after_as(read_id)?;
     let mut runs = reading.runs(&who.account_id, repository, before.as_deref(), limit + 1).await?;
@@ -206,7 +206,7 @@ pub(crate) async fn load_head(
     reading: &mut Reading,
     who: &Identity,
     run_id: &str,
-) -> Result<Option<RunInfo>, HttpError> {
+) -> Result<Option<RunInfo>, Refusal> {
     match reading.run(&who.account_id, run_id).await? {
         Some(run) => {
             let plan = PlanFacts::load(reading, &run).await?;
@@ -235,9 +235,9 @@ pub(crate) async fn load_part(
     run_id: &str,
     statuses: &[Status],
     page: &PageQuery,
-) -> Result<RunPart, HttpError> {
+) -> Result<RunPart, Refusal> {
     let (limit, after) = (page.limit()?, page.after_as(read_place)?);
-    let run = reading.run(&who.account_id, run_id).await?.ok_or_else(HttpError::not_found)?;
+    let run = reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
     let after = after.as_ref().map(|(position, id)| (*position, id.as_str()));
     let mut found = reading.run_proposals_page(&run.id, statuses, after, limit + 1).await?;
     let meta = cut(&mut found, limit, |(position, proposal)| format!("{position} {}", proposal.id));

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::http::StatusCode;
-
-use super::error::HttpError;
 use crate::numbers;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// Streams of one person: one for each page that is open, and some for scripts.
 const PER_PERSON: usize = 32;
@@ -31,7 +29,7 @@ impl StreamPlaces {
     }
 
     /// A place for a stream of someone.
-    pub(crate) fn take(&self, user_id: &str) -> Result<StreamPlace, HttpError> {
+    pub(crate) fn take(&self, user_id: &str) -> Result<StreamPlace, Refusal> {
         // Counts are whole whatever the thread that held them last did.
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let total: usize = open.values().sum();
@@ -48,8 +46,8 @@ impl StreamPlaces {
     }
 }
 
-fn too_many(message: &str, help: &str) -> HttpError {
-    HttpError::new(StatusCode::TOO_MANY_REQUESTS, "too-many-streams", message, help)
+fn too_many(message: &str, help: &str) -> Refusal {
+    Refusal::new(RefusalKind::TooMany, "too-many-streams", message, help)
 }
 
 impl Drop for StreamPlace {

@@ -8,10 +8,10 @@ use windlass_api::permission::Permission;
 use windlass_api::types::{TokenBody, TokenCreated, TokenInfo, TokenList};
 use windlass_store::{Reading, Token, new_id};
 
-use super::error::HttpError;
 use super::request::{Answer, Body, created, done, ok};
 use crate::auth::{Identity, hash_of_secret, new_token_secret};
 use crate::clock::now;
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
 
@@ -43,7 +43,7 @@ pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer 
 }
 
 /// The tokens the caller may see: their own, or everyone's for an admin.
-pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<TokenInfo>, HttpError> {
+pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<TokenInfo>, Refusal> {
     let members = reading.members(&who.account_id).await?;
     let email =
         |id: &str| members.iter().find(|member| member.user.id == id).map(|member| member.user.email.clone());
@@ -69,14 +69,10 @@ pub(super) async fn create(
 }
 
 /// Makes an API token of the caller's.
-pub(crate) async fn make(
-    server: &Server,
-    who: &Identity,
-    body: TokenBody,
-) -> Result<TokenCreated, HttpError> {
+pub(crate) async fn make(server: &Server, who: &Identity, body: TokenBody) -> Result<TokenCreated, Refusal> {
     let name = body.name.trim();
     if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
-        return Err(HttpError::unprocessable(
+        return Err(Refusal::unprocessable(
             "bad-name",
             "a token's name has 1 to 64 characters",
             "say what it is for",
@@ -90,12 +86,12 @@ pub(crate) async fn make(
     permissions.dedup();
     if let Some(more) = permissions.iter().find(|permission| !who.permissions.contains(permission)) {
         let message = format!("a token may not do more than you: you do not have {more}");
-        return Err(HttpError::forbidden(message, "leave it out"));
+        return Err(Refusal::forbidden(message, "leave it out"));
     }
     let days = body.expires_in_days.unwrap_or(DEFAULT_DAYS);
     if !(1..=MAX_DAYS).contains(&days) {
         let message = format!("a token lasts 1 to {MAX_DAYS} days");
-        return Err(HttpError::unprocessable("bad-value", message, "make a new one when it ends"));
+        return Err(Refusal::unprocessable("bad-value", message, "make a new one when it ends"));
     }
     let now = now();
     let secret = new_token_secret();
@@ -125,14 +121,14 @@ pub(super) async fn revoke(State(server): State<Server>, who: Identity, Path(id)
 }
 
 /// Takes a token back that the caller may see.
-pub(crate) async fn take_back(server: &Server, who: &Identity, id: &str) -> Result<(), HttpError> {
+pub(crate) async fn take_back(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let tokens = writing.tokens(&who.account_id).await?;
     let token =
         tokens.into_iter().find(|token| token.id == id || token.name == id && token.revoked_at.is_none());
     let token = token.filter(|token| is_admin(who) || token.created_by == who.user_id);
-    let token = token.ok_or_else(HttpError::not_found)?;
+    let token = token.ok_or_else(Refusal::not_found)?;
     if writing.token_revoke(&who.account_id, &token.id, now).await? {
         writing.audit(tell::entry(
             &who.actor(),

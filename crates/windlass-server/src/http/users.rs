@@ -10,12 +10,12 @@ use windlass_core::access::{
 use windlass_core::redacted::Redacted;
 use windlass_store::{AccountWriting, Member, Reading, User, new_id};
 
-use super::error::HttpError;
 use super::invitations;
 use super::request::{Answer, Body, created, done, ok};
 use crate::auth::{Identity, forget_failures, hash_password, one_time_password};
 use crate::clock::now;
 use crate::lost_approver::{reconsider_approvals, reconsider_approvals_in};
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
 
@@ -37,7 +37,7 @@ pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer 
 }
 
 /// The people of the caller's account.
-pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<UserInfo>, HttpError> {
+pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<UserInfo>, Refusal> {
     let known_elsewhere = reading.identity_members(&who.account_id).await?;
     let members = reading.members(&who.account_id).await?;
     let people = members.iter().map(|member| UserInfo {
@@ -51,21 +51,21 @@ pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Ve
 }
 
 /// An address good enough to tell people apart: something, `@`, something, nothing invisible.
-pub(crate) fn check_email(email: &str) -> Result<String, HttpError> {
+pub(crate) fn check_email(email: &str) -> Result<String, Refusal> {
     let email = email.trim().to_lowercase();
     let (name, host) = email.split_once('@').unwrap_or_default();
     let is_plain = email.len() <= 254 && !email.chars().any(|c| c.is_whitespace() || c.is_control());
     if name.is_empty() || host.is_empty() || !is_plain {
         let message = "that is not an e-mail address";
-        return Err(HttpError::unprocessable("bad-value", message, "write it as ada@example.com"));
+        return Err(Refusal::unprocessable("bad-value", message, "write it as ada@example.com"));
     }
     Ok(email)
 }
 
-async fn new_password() -> Result<(Redacted<String>, Redacted<String>), HttpError> {
+async fn new_password() -> Result<(Redacted<String>, Redacted<String>), Refusal> {
     let password = one_time_password();
     let hash = hash_password(password.clone()).await;
-    let hash = hash.ok_or_else(|| HttpError::unprocessable("password", "no password could be made", ""))?;
+    let hash = hash.ok_or_else(|| Refusal::unprocessable("password", "no password could be made", ""))?;
     Ok((password, hash))
 }
 
@@ -78,14 +78,14 @@ pub(super) async fn create(
 }
 
 /// Adds someone to the caller's account, or invites them.
-pub(crate) async fn add(server: &Server, who: &Identity, body: &UserBody) -> Result<UserAdded, HttpError> {
+pub(crate) async fn add(server: &Server, who: &Identity, body: &UserBody) -> Result<UserAdded, Refusal> {
     let email = check_email(&body.email)?;
     // Made whoever it is: an invitation takes as long as a new person.
     let (password, hash) = new_password().await?;
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.member(&who.account_id, &email).await?.is_some() {
-        return Err(HttpError::conflict(
+        return Err(Refusal::conflict(
             "taken",
             "they are in this account already",
             "change their role instead",
@@ -125,7 +125,7 @@ pub(crate) async fn add(server: &Server, who: &Identity, body: &UserBody) -> Res
     writing.member_set(&who.account_id, &user.id, body.role.slug(), now).await?;
     let detail = json!({"role": body.role});
     writing.audit(tell::entry(&who.actor(), "user.add", ("user", &email), detail, now));
-    let member = writing.member(&who.account_id, &user.id).await?.ok_or_else(HttpError::not_found)?;
+    let member = writing.member(&who.account_id, &user.id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     let mut user = info(&member);
     if is_known_elsewhere {
@@ -140,7 +140,7 @@ async fn addition_of(
     writing: &mut AccountWriting,
     who: &Identity,
     known: Option<&User>,
-) -> Result<Addition, HttpError> {
+) -> Result<Addition, Refusal> {
     let memberships = writing.memberships(known.map_or("", |user| user.id.as_str())).await?;
     let standing = match known {
         None => Standing::Unknown,
@@ -163,7 +163,7 @@ async fn target_of(
     writing: &mut AccountWriting,
     account_id: &str,
     member: &Member,
-) -> Result<Target, HttpError> {
+) -> Result<Target, Refusal> {
     let user = &member.user;
     let is_other = |other: &User| other.disabled_at.is_none() && other.id != user.id;
     let members = writing.members(account_id).await?;
@@ -176,24 +176,24 @@ async fn target_of(
     })
 }
 
-fn refused(refusal: ChangeRefusal) -> HttpError {
+fn refused(refusal: ChangeRefusal) -> Refusal {
     const ASK: &str = "ask an administrator of the installation";
     match refusal {
         // One answer for both: what they are elsewhere is not for the account to know.
         ChangeRefusal::Root | ChangeRefusal::InOtherAccounts => {
-            HttpError::forbidden("they are in other accounts too, or administer the installation", ASK)
+            Refusal::forbidden("they are in other accounts too, or administer the installation", ASK)
         }
-        ChangeRefusal::OnlyAdmin => HttpError::conflict(
+        ChangeRefusal::OnlyAdmin => Refusal::conflict(
             "last-admin",
             "the account would have no admin left",
             "make someone else an admin first",
         ),
-        ChangeRefusal::OnlyRoot => HttpError::conflict(
+        ChangeRefusal::OnlyRoot => Refusal::conflict(
             "last-root",
             "nobody could administer the installation any more",
             "`windlass recover-admin` on the server's machine makes another administrator",
         ),
-        ChangeRefusal::OnlyAccountOfRoot => HttpError::conflict(
+        ChangeRefusal::OnlyAccountOfRoot => Refusal::conflict(
             "last-root",
             "they administer the installation and could sign in to no account any more",
             "add them to another account first",
@@ -229,11 +229,11 @@ pub(crate) async fn alter(
     who: &Identity,
     id: &str,
     body: &UserPatch,
-) -> Result<UserCreated, HttpError> {
+) -> Result<UserCreated, Refusal> {
     let (password, hash) = new_password().await?;
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let member = writing.member(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
+    let member = writing.member(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     let user_id = member.user.id.clone();
     let target = target_of(&mut writing, &who.account_id, &member).await?;
     for change in changes(body) {
@@ -242,7 +242,7 @@ pub(crate) async fn alter(
     let is_known_elsewhere = !writing.identity_issuers(&user_id).await?.is_empty();
     if body.reset_password && is_known_elsewhere {
         let message = "they sign in through single sign-on and have no password here";
-        return Err(HttpError::conflict("sso", message, "have it reset where they sign in"));
+        return Err(Refusal::conflict("sso", message, "have it reset where they sign in"));
     }
     if let Some(role) = body.role {
         writing.member_set(&who.account_id, &user_id, role.slug(), now).await?;
@@ -262,7 +262,7 @@ pub(crate) async fn alter(
     let detail = json!({"role": body.role, "disabled": body.disabled, "reset_password": body.reset_password,
         "tokens_ended": tokens_ended});
     writing.audit(tell::entry(&who.actor(), "user.change", ("user", &member.user.email), detail, now));
-    let member = writing.member(&who.account_id, &user_id).await?.ok_or_else(HttpError::not_found)?;
+    let member = writing.member(&who.account_id, &user_id).await?.ok_or_else(Refusal::not_found)?;
     let memberships = writing.memberships(&user_id).await?;
     server.commit(writing).await?;
     if body.disabled == Some(true) {
@@ -286,10 +286,10 @@ pub(super) async fn remove(State(server): State<Server>, who: Identity, Path(id)
 }
 
 /// Takes someone out of the caller's account, with their sessions and API tokens there.
-pub(crate) async fn expel(server: &Server, who: &Identity, id: &str) -> Result<(), HttpError> {
+pub(crate) async fn expel(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let member = writing.member(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
+    let member = writing.member(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     let target = target_of(&mut writing, &who.account_id, &member).await?;
     may_change(caller(who), target, PersonChange::Remove).map_err(refused)?;
     writing.member_remove(&who.account_id, &member.user.id, now).await?;

@@ -5,7 +5,7 @@
 
 use axum::Extension;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use serde_json::json;
 use windlass_api::types::{
     WebhookAnswer, WebhookInfo, WebhookReceived, WebhookRefused, WebhookShown, WebhookStatus,
@@ -14,12 +14,12 @@ use windlass_core::inbound::forwarded::Scheme;
 use windlass_store::{Reading, Repository, Severity, Webhook};
 
 use super::body::read_whole;
-use super::error::HttpError;
 use super::origin::{ClientScheme, Origin};
 use super::repositories::find;
 use super::request::{Answer, header_text, json_accepted, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 use crate::tell;
 use crate::webhook::{self, Outcome, Unwelcome};
@@ -42,15 +42,15 @@ pub(super) async fn receive(
     }
 }
 
-impl std::convert::From<Unwelcome> for HttpError {
-    fn from(unwelcome: Unwelcome) -> HttpError {
+impl std::convert::From<Unwelcome> for Refusal {
+    fn from(unwelcome: Unwelcome) -> Refusal {
         match unwelcome {
             Unwelcome::Refused => {
                 let message = "this is not a delivery that is signed for this webhook";
                 let help = "check the URL and the secret with `windlass repo webhook`";
-                HttpError::new(StatusCode::UNAUTHORIZED, "webhook-refused", message, help)
+                Refusal::new(RefusalKind::Unauthenticated, "webhook-refused", message, help)
             }
-            Unwelcome::TooMany(wait) => HttpError::too_many(
+            Unwelcome::TooMany(wait) => Refusal::too_many(
                 "too many deliveries",
                 wait,
                 "a push that is signed rightly is looked at all the same",
@@ -96,7 +96,7 @@ pub(crate) async fn load(
     reading: &mut Reading,
     base: &str,
     repository_id: &str,
-) -> Result<WebhookInfo, HttpError> {
+) -> Result<WebhookInfo, Refusal> {
     Ok(info(base, repository_id, reading.webhook(repository_id).await?))
 }
 
@@ -116,7 +116,7 @@ pub(crate) async fn reveal(
     who: &Identity,
     base: &str,
     id: &str,
-) -> Result<WebhookShown, HttpError> {
+) -> Result<WebhookShown, Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
     let webhook = writing.webhook(&repository.id).await?;
@@ -143,7 +143,7 @@ pub(crate) async fn replace_secret(
     who: &Identity,
     base: &str,
     id: &str,
-) -> Result<WebhookShown, HttpError> {
+) -> Result<WebhookShown, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;

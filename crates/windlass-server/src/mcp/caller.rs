@@ -88,7 +88,7 @@ impl Caller for Inside {
         let noted =
             record_refusal(&self.server, &self.who, &asked, (StatusCode::FORBIDDEN, &refusal.code)).await;
         if let Err(error) = noted {
-            tracing::error!(error = error.refusal().1, "a refusal could not be recorded");
+            tracing::error!(error = error.code(), "a refusal could not be recorded");
         }
     }
 }

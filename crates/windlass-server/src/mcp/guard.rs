@@ -1,7 +1,6 @@
 //! Lets a request through to the tools only if it came by a name of ours, from no other site, and someone is asking.
 
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::http::header::HOST;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -10,6 +9,7 @@ use super::{PATH, place};
 use crate::auth::identify;
 use crate::http::error::{HttpError, Told, worded};
 use crate::http::guard::{Asked, RequestId, Route, Who, carry_identity};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 use crate::web::is_from_here;
 
@@ -19,7 +19,7 @@ pub(super) async fn admit(State(server): State<Server>, mut request: Request, ne
     let checked = match check_place(&server, &request) {
         Ok(()) => identify(&server, asked.authorization.as_deref(), asked.address, asked.request_id)
             .await
-            .map_err(HttpError::from),
+            .map_err(Refusal::from),
         Err(error) => Err(error),
     };
     let mut response = match checked {
@@ -28,7 +28,7 @@ pub(super) async fn admit(State(server): State<Server>, mut request: Request, ne
             carry_identity(&mut request, identity);
             next.run(request).await
         }
-        Err(error) => error.into_response(),
+        Err(error) => HttpError(error).into_response(),
     };
     response.extensions_mut().insert(Route(PATH.to_owned()));
     response.extensions_mut().insert(Who(who));
@@ -36,11 +36,11 @@ pub(super) async fn admit(State(server): State<Server>, mut request: Request, ne
 }
 
 /// Whether a request came by a name of ours, and from no other site.
-fn check_place(server: &Server, request: &Request) -> Result<(), HttpError> {
+fn check_place(server: &Server, request: &Request) -> Result<(), Refusal> {
     if !is_by_our_name(server, request) {
         let help = "reach it by the name of --public-url, or start the server with --mcp-allowed-host NAME";
-        return Err(HttpError::new(
-            StatusCode::FORBIDDEN,
+        return Err(Refusal::new(
+            RefusalKind::Forbidden,
             "foreign-host",
             "this server has another name",
             help,
@@ -49,7 +49,7 @@ fn check_place(server: &Server, request: &Request) -> Result<(), HttpError> {
     if !is_from_here(request.headers(), server) {
         let message = "pages of other sites may not use the tools";
         let help = "connect an MCP client instead of a browser";
-        return Err(HttpError::new(StatusCode::FORBIDDEN, "foreign-origin", message, help));
+        return Err(Refusal::new(RefusalKind::Forbidden, "foreign-origin", message, help));
     }
     Ok(())
 }

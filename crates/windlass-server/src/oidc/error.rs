@@ -1,8 +1,6 @@
 //! Why someone could not sign in through the provider: for the log with every detail, for the page without any text of
 //! the provider's.
 
-use axum::http::StatusCode;
-
 /// What an ID token is refused for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TokenFault {
@@ -82,9 +80,18 @@ pub(crate) enum OidcError {
     Groups { reason: &'static str },
 }
 
+/// Whose fault it is, as far as the person in front of the browser is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Theirs, or whatever they sent: asking again in the same way does not help.
+    Person,
+    /// The provider's, or the server's settings for it.
+    Provider,
+}
+
 /// What a page says.
 pub(crate) struct Told {
-    pub(crate) status: StatusCode,
+    pub(crate) fault: Fault,
     pub(crate) code: &'static str,
     pub(crate) message: &'static str,
     pub(crate) help: &'static str,
@@ -96,61 +103,60 @@ const AGAIN: &str = "start again from this page";
 impl OidcError {
     /// The same for the person in front of the browser.
     pub(crate) fn told(&self) -> Told {
-        use StatusCode as S;
-        let (status, code, message, help) = match self {
+        let (fault, code, message, help) = match self {
             OidcError::Unreachable { .. } | OidcError::Status { .. } => (
-                S::SERVICE_UNAVAILABLE,
+                Fault::Provider,
                 "sso-unavailable",
                 "the provider of single sign-on does not answer",
                 "try again in a minute; whoever has a password can use it meanwhile",
             ),
             OidcError::Unreadable { .. } | OidcError::OtherIssuer { .. } | OidcError::Plain { .. } => (
-                S::SERVICE_UNAVAILABLE,
+                Fault::Provider,
                 "sso-misconfigured",
                 "the provider of single sign-on does not say what it should",
                 ADMIN,
             ),
             OidcError::Secret(_) | OidcError::Client { .. } => (
-                S::SERVICE_UNAVAILABLE,
+                Fault::Provider,
                 "sso-misconfigured",
                 "the provider of single sign-on does not know this server",
                 ADMIN,
             ),
             OidcError::NotUnderWay => (
-                S::FORBIDDEN,
+                Fault::Person,
                 "sso-not-under-way",
                 "no sign-in is under way in this browser, or it took longer than ten minutes",
                 "start again from this page; if cookies are off, allow them for this site",
             ),
             OidcError::State | OidcError::AnswerIssuer => {
-                (S::FORBIDDEN, "sso-foreign-answer", "that answer belongs to another sign-in", AGAIN)
+                (Fault::Person, "sso-foreign-answer", "that answer belongs to another sign-in", AGAIN)
             }
             OidcError::Denied { .. } => {
-                (S::FORBIDDEN, "sso-denied", "the provider did not let you sign in", "ask whoever runs it")
+                (Fault::Person, "sso-denied", "the provider did not let you sign in", "ask whoever runs it")
             }
             OidcError::Code { .. } => {
-                (S::FORBIDDEN, "sso-code", "the provider no longer takes this sign-in", AGAIN)
+                (Fault::Person, "sso-code", "the provider no longer takes this sign-in", AGAIN)
             }
             OidcError::Token(_) => {
-                (S::FORBIDDEN, "sso-token", "what the provider sent proves nothing about you", ADMIN)
+                (Fault::Person, "sso-token", "what the provider sent proves nothing about you", ADMIN)
             }
             OidcError::Nobody { claim: "email" } => (
-                S::FORBIDDEN,
+                Fault::Person,
                 "sso-no-email",
                 "the provider does not tell your e-mail address",
                 "have one entered there, and the scope `email` released to Windlass",
             ),
             OidcError::Nobody { .. } => {
-                (S::FORBIDDEN, "sso-nobody", "the provider does not tell who you are", ADMIN)
+                (Fault::Person, "sso-nobody", "the provider does not tell who you are", ADMIN)
             }
             OidcError::Groups { .. } => (
-                S::FORBIDDEN,
+                Fault::Person,
                 "sso-groups",
                 "the provider tells your groups in a way that cannot be used",
                 ADMIN,
             ),
         };
-        Told { status, code, message, help }
+        Told { fault, code, message, help }
     }
 }
 

@@ -23,7 +23,7 @@ use windlass_api::permission::Role;
 
 pub(crate) use attempt::{ATTEMPT_SECONDS, Attempt};
 pub(crate) use claims::{EmailIs, Stranger};
-pub(crate) use error::{OidcError, TokenFault};
+pub(crate) use error::{Fault, OidcError, TokenFault};
 pub use settings::{Grant, OidcSettings, OidcSettingsError, Passwords};
 
 use crate::clock::now;

@@ -14,11 +14,11 @@ use super::form::Form;
 use super::visit::{Visit, local};
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::error::HttpError;
 use crate::http::page::{PageQuery, cut, read_id};
 use crate::http::proposals::{Choice, decide_all, describe, filter_of};
 use crate::http::request::{Answer, Query};
 use crate::http::runs;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// Proposals on a page unless more are asked for: enough to review, few enough to be quick.
@@ -130,7 +130,7 @@ async fn runs_of(
     reading: &mut Reading,
     who: &Identity,
     proposals: &[ProposalInfo],
-) -> Result<Vec<windlass_api::types::RunInfo>, HttpError> {
+) -> Result<Vec<windlass_api::types::RunInfo>, Refusal> {
     let ids: BTreeSet<&str> = proposals.iter().map(|proposal| proposal.run_id.as_str()).collect();
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
@@ -139,7 +139,7 @@ async fn runs_of(
     Ok(found)
 }
 
-async fn choices(reading: &mut Reading, who: &Identity) -> Result<Choices, HttpError> {
+async fn choices(reading: &mut Reading, who: &Identity) -> Result<Choices, Refusal> {
     let mut choices = Choices::default();
     for tally in reading.proposals_tally(&who.account_id).await? {
         *choices.kinds.entry(tally.kind.slug().to_owned()).or_default() += tally.count;
@@ -157,7 +157,7 @@ pub(super) async fn decide(State(server): State<Server>, who: Identity, visit: V
         "approve" => BatchDecision::Approve,
         "reject" => BatchDecision::Reject,
         _ => {
-            return Err(HttpError::bad_request("choose Approve or Reject", "press one of the buttons"));
+            return Err(Refusal::bad_request("choose Approve or Reject", "press one of the buttons").into());
         }
     };
     // Each box names its proposal and exactly the content that was looked at.
@@ -188,7 +188,7 @@ async fn notice_of(
     who: &Identity,
     decision: BatchDecision,
     result: &BatchResult,
-) -> Result<Notice, HttpError> {
+) -> Result<Notice, Refusal> {
     let word = if decision == BatchDecision::Approve { "approved" } else { "rejected" };
     let tone = match (result.done, result.refused) {
         (_, 0) => Tone::Good,

@@ -5,8 +5,9 @@ use windlass_web::Html;
 
 use super::answer;
 use super::visit::Visit;
-use crate::http::error::HttpError;
+use crate::http::error::status_of;
 use crate::http::request::Answer;
+use crate::refusal::Refusal;
 
 /// What the page shows beside itself.
 pub(super) enum Came<T> {
@@ -15,12 +16,12 @@ pub(super) enum Came<T> {
     /// Something to show this once.
     Shown(T),
     /// An error.
-    Error(HttpError),
+    Error(Refusal),
 }
 
 impl<T> Came<T> {
     /// What to show, and what to mend. An error that the sender cannot mend is a page of its own.
-    pub(super) fn parted(self) -> Result<(Option<T>, Option<HttpError>), HttpError> {
+    pub(super) fn parted(self) -> Result<(Option<T>, Option<Refusal>), Refusal> {
         match self {
             Came::Nothing => Ok((None, None)),
             Came::Shown(shown) => Ok((Some(shown), None)),
@@ -31,8 +32,8 @@ impl<T> Came<T> {
 }
 
 /// Whether an error is the sender's to mend, so that the form is shown again with it.
-pub(super) fn is_mendable(error: &HttpError) -> bool {
-    error.status().is_client_error() && error.status() != StatusCode::NOT_FOUND
+pub(super) fn is_mendable(error: &Refusal) -> bool {
+    status_of(error).is_client_error() && status_of(error) != StatusCode::NOT_FOUND
 }
 
 /// The page, with the status of what there is to mend in it.

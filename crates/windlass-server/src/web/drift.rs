@@ -19,10 +19,11 @@ use super::{answer, frame};
 use crate::auth::Identity;
 use crate::drift::{Found, differences_of};
 use crate::http::drift::{accept_one, adopt_some, load_item, revert_one, unaccept_one};
-use crate::http::error::HttpError;
+use crate::http::error::status_of;
 use crate::http::page::{PageQuery, cut, read_id};
 use crate::http::repositories::find;
 use crate::http::request::{Answer, Query};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// Differences on a page: each with its fields and forms.
@@ -142,7 +143,7 @@ async fn load(
     who: &Identity,
     compared: &[Compared],
     spots: &[Spot],
-) -> Result<Vec<Difference>, HttpError> {
+) -> Result<Vec<Difference>, Refusal> {
     let keys: Vec<ResourceKey> =
         spots.iter().map(|(which, index)| compared[*which].key(*index).clone()).collect();
     let open = reading.proposals_about(&who.account_id, &keys).await?;
@@ -162,10 +163,10 @@ async fn load(
 }
 
 /// Back to where the form was, with what came of it. What is not there at all is an error of its own.
-fn told(server: &Server, visit: &Visit, form: &Form, done: Result<String, HttpError>) -> Answer {
+fn told(server: &Server, visit: &Visit, form: &Form, done: Result<String, Refusal>) -> Answer {
     let notice = match done {
         Ok(message) => Notice::new(Tone::Good, message),
-        Err(error) if is_of_its_own(&error) => return Err(error),
+        Err(error) if is_of_its_own(&error) => return Err(error.into()),
         Err(error) => {
             let body = error.into_body();
             let lines = if body.help.is_empty() { Vec::new() } else { vec![body.help] };
@@ -176,8 +177,8 @@ fn told(server: &Server, visit: &Visit, form: &Form, done: Result<String, HttpEr
 }
 
 /// What is not there, or a fault of ours, is told as it is everywhere.
-fn is_of_its_own(error: &HttpError) -> bool {
-    error.status() == StatusCode::NOT_FOUND || error.status().is_server_error()
+fn is_of_its_own(error: &Refusal) -> bool {
+    status_of(error) == StatusCode::NOT_FOUND || status_of(error).is_server_error()
 }
 
 fn target(form: &Form) -> DriftTarget {
@@ -248,7 +249,7 @@ pub(super) async fn adopt(
     }
     let made = match made {
         Ok(adopted) => Made::Patch(adopted.patch),
-        Err(error) if is_of_its_own(&error) => return Err(error),
+        Err(error) if is_of_its_own(&error) => return Err(error.into()),
         Err(error) => Made::Failed(error.into_body()),
     };
     let page = Adopt {

@@ -16,10 +16,10 @@ use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
 use crate::decide::{self, DecisionError};
-use crate::http::error::HttpError;
 use crate::http::proposals;
 use crate::http::request::Answer;
 use crate::payload::spec_value;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// What is wrong with an edit.
@@ -75,7 +75,7 @@ pub(super) async fn save(
             Wrong { problems: diagnostics.iter().map(problem).collect(), error: None }
         }
         Err(error @ (DecisionError::NotFound | DecisionError::Store(_))) => return Err(error.into()),
-        Err(error) => Wrong { problems: Vec::new(), error: Some(HttpError::from(error).into_body()) },
+        Err(error) => Wrong { problems: Vec::new(), error: Some(Refusal::from(error).into_body()) },
     };
     form(&server, &who, &visit, proposal, text, wrong).await
 }

@@ -21,9 +21,10 @@ use super::visit::{Visit, local};
 use crate::auth::{DEVICE, Identity, PasswordSignIn, SignedIn, login};
 use crate::clock::now;
 use crate::http::auth::{change_password, end_session};
-use crate::http::error::HttpError;
+use crate::http::error::{HttpError, status_of};
 use crate::http::request::{Answer, Query};
 use crate::oidc::Passwords;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 
 /// How long a sign-in form stays good.
@@ -34,16 +35,16 @@ pub(super) async fn root() -> Response {
 }
 
 pub(super) async fn lost() -> HttpError {
-    HttpError::not_found()
+    HttpError(Refusal::not_found())
 }
 
 pub(super) async fn wrong_method() -> HttpError {
-    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "method not allowed", "")
+    HttpError(Refusal::new(RefusalKind::WrongMethod, "method-not-allowed", "method not allowed", ""))
 }
 
 /// An asset: its address changes with its bytes, so it can be kept for ever.
 pub(super) async fn asset(Path(name): Path<String>) -> Answer {
-    let asset = assets::find(&name).ok_or_else(HttpError::not_found)?;
+    let asset = assets::find(&name).ok_or_else(Refusal::not_found)?;
     let mut response = asset.bytes.into_response();
     for (name, value) in [
         (header::CONTENT_TYPE, asset.media_type),
@@ -142,11 +143,11 @@ pub(super) async fn sign_in(State(server): State<Server>, visit: Visit, form: Fo
             Ok(response)
         }
         Err(error) => {
-            let error = HttpError::from(error);
-            if error.status().is_server_error() {
-                return Err(error);
+            let error = Refusal::from(error);
+            if status_of(&error).is_server_error() {
+                return Err(error.into());
             }
-            let status = error.status();
+            let status = status_of(&error);
             let shown = Shown {
                 next,
                 email,
@@ -198,7 +199,7 @@ pub(super) async fn password(
     };
     let changed = match new == form.text("again") {
         true => change_password(&server, &who, body).await,
-        false => Err(HttpError::unprocessable("differs", "the new passwords do not match", "type it again")),
+        false => Err(Refusal::unprocessable("differs", "the new passwords do not match", "type it again")),
     };
     if let Err(error) = changed {
         return password_again(&server, &who, &visit, error).await;
@@ -219,10 +220,10 @@ pub(super) async fn password(
     Ok(response)
 }
 
-async fn password_again(server: &Server, who: &Identity, visit: &Visit, error: HttpError) -> Answer {
-    let status = error.status();
+async fn password_again(server: &Server, who: &Identity, visit: &Visit, error: Refusal) -> Answer {
+    let status = status_of(&error);
     if status.is_server_error() {
-        return Err(error);
+        return Err(error.into());
     }
     let problem: Option<ErrorBody> = Some(error.into_body());
     let mut reading = server.store().read().await?;

@@ -4,6 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
 use crate::http::error::HttpError;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// The fields, in the order in which they were sent.
@@ -14,13 +15,13 @@ pub(super) struct Form {
 
 impl Form {
     /// Reads `application/x-www-form-urlencoded`. Browsers write line ends as CR LF; here they are LF.
-    pub(super) fn read(bytes: &[u8]) -> Result<Form, HttpError> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Form, Refusal> {
         let fields: Vec<(String, String)> = url::form_urlencoded::parse(bytes)
             .map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")))
             .collect();
         // Databases differ in what they make of NUL; no text that we keep has one.
         if fields.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
-            return Err(HttpError::bad_request("the form contains a NUL character", "leave it out"));
+            return Err(Refusal::bad_request("the form contains a NUL character", "leave it out"));
         }
         Ok(Form { fields })
     }

@@ -9,7 +9,7 @@ use crate::auth::Identity;
 use crate::clock::now;
 use crate::http::accounts;
 use crate::http::auth::me_of;
-use crate::http::error::HttpError;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// What surrounds a page of this person.
@@ -19,8 +19,8 @@ pub(super) async fn load(
     who: &Identity,
     visit: &Visit,
     place: Place,
-) -> Result<Frame, HttpError> {
-    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+) -> Result<Frame, Refusal> {
+    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let counts = reading.proposals_count(&who.account_id).await?;
     let pending =
         counts.iter().filter(|(status, _)| *status == Status::PendingApproval).map(|(_, n)| n).sum();

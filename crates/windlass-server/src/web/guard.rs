@@ -19,9 +19,10 @@ use super::form::Form;
 use super::visit::{Visit, here_of, is_bound, is_from_elsewhere, is_from_here, read_notice, theme_of};
 use crate::auth::{AuthError, Identity, identify};
 use crate::http::body::read_whole;
-use crate::http::error::HttpError;
+use crate::http::error::{HttpError, status_of};
 use crate::http::guard::{Asked, RequestId, Route, Who, carry_identity, has_nul, record_refusal, refusal_of};
 use crate::http::origin::scheme_of;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 
 static TABLE: LazyLock<BTreeMap<(&'static str, &'static str), Entry>> =
@@ -49,9 +50,10 @@ pub(super) async fn authorize(State(server): State<Server>, request: Request, ne
     let mut who = String::new();
     let mut response = match entry {
         // A page that is not in the table is nobody's.
-        None => HttpError::not_found().into_response(),
+        None => HttpError(Refusal::not_found()).into_response(),
         Some(_) if has_nul(&request) => {
-            HttpError::bad_request("the address contains a NUL character", "leave it out").into_response()
+            let refusal = Refusal::bad_request("the address contains a NUL character", "leave it out");
+            HttpError(refusal).into_response()
         }
         Some(entry) => {
             let asking = Asking::of(scheme, &request);
@@ -59,10 +61,10 @@ pub(super) async fn authorize(State(server): State<Server>, request: Request, ne
                 Ok(Checked::Allowed(identity, visit)) => {
                     who = identity.as_ref().map(|identity| identity.email.clone()).unwrap_or_default();
                     let passed = let_through(&server, request, next, identity, *visit).await;
-                    passed.unwrap_or_else(|error| error.into_response())
+                    passed.unwrap_or_else(|error| HttpError(error).into_response())
                 }
                 Ok(Checked::Otherwise(response)) => response,
-                Err(error) => error.into_response(),
+                Err(error) => HttpError(error).into_response(),
             }
         }
     };
@@ -102,7 +104,7 @@ impl Asking {
     }
 }
 
-async fn check(server: &Server, entry: &Entry, asking: Asking) -> Result<Checked, HttpError> {
+async fn check(server: &Server, entry: &Entry, asking: Asking) -> Result<Checked, Refusal> {
     let Asking { asked, mut visit, headers } = asking;
     if entry.access == Access::Public {
         return Ok(Checked::Allowed(None, Box::new(visit)));
@@ -121,7 +123,7 @@ async fn check(server: &Server, entry: &Entry, asking: Asking) -> Result<Checked
     }
     if let Some(error) = refusal_of(&identity, entry.access) {
         if asked.changes_something() {
-            record_refusal(server, &identity, &asked, error.refusal()).await?;
+            record_refusal(server, &identity, &asked, (status_of(&error), error.code())).await?;
         }
         return Err(error);
     }
@@ -156,7 +158,7 @@ async fn let_through(
     next: Next,
     identity: Option<Identity>,
     visit: Visit,
-) -> Result<Response, HttpError> {
+) -> Result<Response, Refusal> {
     if request.method() == Method::POST {
         let asked = Asked::of(&request, &visit.request_id);
         let is_from_here = is_from_here(request.headers(), server);
@@ -165,7 +167,7 @@ async fn let_through(
         if !is_from_here || visit.binding.is_empty() || !is_bound(server, &visit.binding, form.text("csrf")) {
             let error = foreign_form();
             if let Some(identity) = &identity {
-                record_refusal(server, identity, &asked, error.refusal()).await?;
+                record_refusal(server, identity, &asked, (status_of(&error), error.code())).await?;
             }
             return Err(error);
         }
@@ -179,8 +181,8 @@ async fn let_through(
     Ok(next.run(request).await)
 }
 
-fn foreign_form() -> HttpError {
+fn foreign_form() -> Refusal {
     let help = "nothing was changed. Go back, reload the page and send the form again; if cookies are off, allow them \
                 for this site";
-    HttpError::new(StatusCode::FORBIDDEN, "foreign-form", "invalid or expired form", help)
+    Refusal::new(RefusalKind::Forbidden, "foreign-form", "invalid or expired form", help)
 }

@@ -11,10 +11,10 @@ use super::address::{address, word};
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::error::HttpError;
 use crate::http::notifications::{load_page, read_state, send_again, send_test};
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, Query};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 const HERE: &str = "/app/settings/notifications";
@@ -57,7 +57,7 @@ pub(super) async fn show(
     answer::page(&visit, &page)
 }
 
-async fn load_providers(reading: &mut Reading, who: &Identity) -> Result<Vec<Provider>, HttpError> {
+async fn load_providers(reading: &mut Reading, who: &Identity) -> Result<Vec<Provider>, Refusal> {
     let filter = ResourceFilter { kind: Some(Kind::NotificationProvider), ..ResourceFilter::default() };
     let mut providers = Vec::new();
     for resource in reading.resources_page(&who.account_id, &filter, None, SHOWN).await? {

@@ -12,10 +12,10 @@ use windlass_web::pages::overview::{KindHealth, Overview};
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::error::HttpError;
 use crate::http::page::PageQuery;
 use crate::http::request::Answer;
 use crate::http::{accounts, proposals, repositories, runs};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// Runs shown.
@@ -45,7 +45,7 @@ async fn health(
     reading: &mut Reading,
     who: &Identity,
     repositories: &[&str],
-) -> Result<Vec<KindHealth>, HttpError> {
+) -> Result<Vec<KindHealth>, Refusal> {
     let accepted: BTreeMap<Kind, usize> =
         reading.resources_count(&who.account_id).await?.into_iter().collect();
     let (mut drifted, mut open): (BTreeMap<Kind, usize>, BTreeMap<Kind, usize>) = Default::default();

@@ -13,9 +13,10 @@ use super::form::Form;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::error::HttpError;
+use crate::http::error::status_of;
 use crate::http::request::Answer;
 use crate::http::{invitations, users};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 const HERE: &str = "/app/settings/people";
@@ -61,7 +62,7 @@ pub(super) async fn change(
             let keep_tokens = form.is_ticked("keep_tokens");
             Ok(UserPatch { reset_password: true, keep_tokens, ..UserPatch::default() })
         }
-        _ => Err(HttpError::bad_request("no action selected", "press one of the buttons")),
+        _ => Err(Refusal::bad_request("no action selected", "press one of the buttons")),
     };
     let changed = match patch {
         Ok(patch) => users::alter(&server, &who, &id, &patch).await,
@@ -102,8 +103,8 @@ pub(super) async fn revoke_invitation(
     answer::go_saying(&server, &visit, HERE, &notice)
 }
 
-fn role_of(form: &Form) -> Result<Role, HttpError> {
-    let unknown = || HttpError::bad_request("there is no such role", "choose one of the list");
+fn role_of(form: &Form) -> Result<Role, Refusal> {
+    let unknown = || Refusal::bad_request("there is no such role", "choose one of the list");
     Role::from_slug(form.text("role")).ok_or_else(unknown)
 }
 
@@ -125,9 +126,8 @@ async fn page(server: &Server, who: &Identity, visit: &Visit, form: &Form, came:
     let invitations = invitations::load_all(&mut reading, who).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
     drop(reading);
-    let status = error.as_ref().map_or(StatusCode::OK, HttpError::status);
+    let status = error.as_ref().map_or(StatusCode::OK, status_of);
     let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
-    let page =
-        People { frame, people, invitations, email, name, error: error.map(HttpError::into_body), once };
+    let page = People { frame, people, invitations, email, name, error: error.map(Refusal::into_body), once };
     came::page(visit, status, &page)
 }

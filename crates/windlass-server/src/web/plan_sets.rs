@@ -10,9 +10,10 @@ use super::form::Form;
 use super::visit::{Visit, local};
 use crate::auth::Identity;
 use crate::decide;
-use crate::http::error::HttpError;
+use crate::http::error::status_of;
 use crate::http::plan_sets::approve_set;
 use crate::http::request::Answer;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// What the button of a list adds to a set's digest where its label said how many destroys there are.
@@ -33,7 +34,7 @@ pub(super) async fn approve(
     let back = local(form.text("back")).unwrap_or(&page);
     // Without the set that was looked at, nothing says what is approved.
     let Some(set) = form.filled("digest").or_else(|| form.filled("set")) else {
-        return Err(HttpError::bad_request("the form is incomplete", "reload the page"));
+        return Err(Refusal::bad_request("the form is incomplete", "reload the page").into());
     };
     let body = ApproveSetBody {
         digest: set.trim_end_matches(WITH_DESTROYS).to_owned(),
@@ -44,10 +45,10 @@ pub(super) async fn approve(
     answer::go_saying(&server, &visit, back, &notice)
 }
 
-fn notice_of(approved: Result<ApprovedSet, HttpError>) -> Result<Notice, HttpError> {
+fn notice_of(approved: Result<ApprovedSet, Refusal>) -> Result<Notice, Refusal> {
     let approved = match approved {
         Ok(approved) => approved,
-        Err(error) if REFUSALS.contains(&error.status()) => {
+        Err(error) if REFUSALS.contains(&status_of(&error)) => {
             let body = error.into_body();
             let lines = if body.help.is_empty() { Vec::new() } else { vec![body.help] };
             return Ok(Notice { tone: Tone::Bad, message: body.message, lines });

@@ -64,7 +64,7 @@ pub(super) async fn save(State(server): State<Server>, who: Identity, visit: Vis
             Err(error) if is_mendable(&error) => {
                 Wrong { problems: Vec::new(), error: Some(error.into_body()) }
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         },
         Err(problems) => Wrong { problems: problems.iter().map(problem).collect(), error: None },
     };

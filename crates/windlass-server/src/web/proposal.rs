@@ -11,9 +11,9 @@ use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
 use crate::decide::{self, DecisionError, Rejection, Reviewed};
-use crate::http::error::HttpError;
 use crate::http::request::{Answer, Query};
 use crate::http::{proposals, runs};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ pub(super) async fn approve(
 ) -> Answer {
     // Without the content that was looked at, nothing says what is approved.
     let Some(digest) = form.filled("digest") else {
-        return Err(HttpError::bad_request("the form is incomplete", "reload the page"));
+        return Err(Refusal::bad_request("the form is incomplete", "reload the page").into());
     };
     let decided =
         decide::approve(&server, &who, Reviewed { id: &id, digest: Some(digest) }, form.filled("reason"))
@@ -73,7 +73,7 @@ fn told(server: &Server, visit: &Visit, id: &str, decided: Result<(), DecisionEr
         Ok(()) => Notice::new(Tone::Good, done),
         Err(error @ (DecisionError::NotFound | DecisionError::Store(_))) => return Err(error.into()),
         Err(error) => {
-            let body = HttpError::from(error).into_body();
+            let body = Refusal::from(error).into_body();
             let lines = if body.help.is_empty() { Vec::new() } else { vec![body.help] };
             Notice { tone: Tone::Bad, message: body.message, lines }
         }

@@ -7,14 +7,14 @@ use windlass_store::{ProposalFilter, Reading};
 use windlass_web::pages::proposal::{Neighbour, Reach, Standing};
 
 use crate::auth::Identity;
-use crate::http::error::HttpError;
+use crate::refusal::Refusal;
 
 /// Neighbours told of each sort.
 const MAX_TOLD: usize = 100;
 
 /// What a proposal's change touches.
-pub(super) async fn load_reach(reading: &mut Reading, who: &Identity, id: &str) -> Result<Reach, HttpError> {
-    let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(HttpError::not_found)?;
+pub(super) async fn load_reach(reading: &mut Reading, who: &Identity, id: &str) -> Result<Reach, Refusal> {
+    let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     let key = &proposal.change.key;
     let spec = proposal.effective().or(proposal.change.before.as_ref());
     let targets = spec.map(|spec| spec.targets(&key.name)).unwrap_or_default();
@@ -27,7 +27,7 @@ pub(super) async fn reach_of(
     who: &Identity,
     key: &ResourceKey,
     targets: &[ResourceKey],
-) -> Result<Reach, HttpError> {
+) -> Result<Reach, Refusal> {
     let built_in = Known::offline();
     let mut reach = Reach::default();
     for target in targets.iter().take(MAX_TOLD) {
@@ -52,7 +52,7 @@ async fn standing(
     who: &Identity,
     key: &ResourceKey,
     built_in: &Known,
-) -> Result<Standing, HttpError> {
+) -> Result<Standing, Refusal> {
     if reading.resource(&who.account_id, key).await?.is_some() {
         return Ok(Standing::Accepted);
     }
@@ -69,7 +69,7 @@ async fn referrers(
     who: &Identity,
     key: &ResourceKey,
     reach: &mut Reach,
-) -> Result<(), HttpError> {
+) -> Result<(), Refusal> {
     let mut found = reading.referrers_of(&who.account_id, key, MAX_TOLD + 1).await?;
     reach.is_cut = found.len() > MAX_TOLD;
     found.truncate(MAX_TOLD);

@@ -13,9 +13,9 @@ use super::repository::address;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::error::HttpError;
 use crate::http::repositories;
 use crate::http::request::{Answer, IfMatch};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
@@ -100,7 +100,7 @@ pub(super) async fn configure(
     }
 }
 
-async fn existing(server: &Server, who: &Identity, id: &str) -> Result<RepositoryInfo, HttpError> {
+async fn existing(server: &Server, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
     let mut reading = server.store().read().await?;
     repositories::load(&mut reading, who, id).await
 }
@@ -153,7 +153,7 @@ enum Use {
 }
 
 /// The form as a request of the API: what was left empty is left out, or taken away where that is meant.
-fn fields_of(filled: &Filled, used: Use) -> Result<RepositoryFields, HttpError> {
+fn fields_of(filled: &Filled, used: Use) -> Result<RepositoryFields, Refusal> {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     // On an existing one an empty field says that there shall be none.
     let optional = |text: &str| if used == Use::Existing { Some(text.to_owned()) } else { some(text) };
@@ -161,7 +161,7 @@ fn fields_of(filled: &Filled, used: Use) -> Result<RepositoryFields, HttpError> 
         "" => None,
         text => Some(text.parse().map_err(|_| {
             let message = "reconcile_interval_seconds is a whole number of seconds";
-            HttpError::unprocessable("bad-value", message, "300 is usual")
+            Refusal::unprocessable("bad-value", message, "300 is usual")
         })?),
     };
     let kept = |text: &str, drops: bool| if drops { Some(String::new()) } else { some(text) };
@@ -232,6 +232,6 @@ async fn again(
     let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, |_| StatusCode::UNPROCESSABLE_ENTITY);
-    let page = RepositoryForm { frame, existing, filled, error: error.map(HttpError::into_body), test };
+    let page = RepositoryForm { frame, existing, filled, error: error.map(Refusal::into_body), test };
     came::page(visit, status, &page)
 }

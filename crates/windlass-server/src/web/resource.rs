@@ -12,9 +12,9 @@ use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
 use crate::drift::difference_at;
-use crate::http::error::HttpError;
 use crate::http::request::Answer;
 use crate::http::{audit, drift, events, proposals, resources};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// Entries of a history, from the audit log and from the events each.
@@ -29,7 +29,7 @@ pub(super) async fn show(
     visit: Visit,
     Path((kind, name)): Path<(String, String)>,
 ) -> Answer {
-    let kind = Kind::from_word(&kind).ok_or_else(HttpError::not_found)?;
+    let kind = Kind::from_word(&kind).ok_or_else(Refusal::not_found)?;
     let mut reading = server.store().read().await?;
     let (info, resource) = resources::load(&mut reading, &who, kind, &name).await?;
     let key = &resource.key;
@@ -63,7 +63,7 @@ async fn declared(
     reading: &mut Reading,
     who: &Identity,
     resource: &Resource,
-) -> Result<Option<Declared>, HttpError> {
+) -> Result<Option<Declared>, Refusal> {
     let Some(owner) = &resource.owner_id else { return Ok(None) };
     let Some(file) = reading.wanted_file(owner, &resource.key).await? else { return Ok(None) };
     let ResourceKey { kind, name } = &resource.key;
@@ -86,7 +86,7 @@ async fn drift_of(
     reading: &mut Reading,
     who: &Identity,
     resource: &Resource,
-) -> Result<Option<DriftItem>, HttpError> {
+) -> Result<Option<DriftItem>, Refusal> {
     let Some(owner) = &resource.owner_id else { return Ok(None) };
     let Some(repository) = reading.repository(&who.account_id, owner).await? else { return Ok(None) };
     let found = difference_at(reading, &who.account_id, owner, &resource.key).await?;

@@ -14,10 +14,10 @@ use super::address::address;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::error::HttpError;
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, Query};
 use crate::http::resources::{filter_of, load_page};
+use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::world::repository_names;
 
@@ -51,7 +51,7 @@ pub(super) async fn of_kind(
     Path(kind): Path<String>,
     Query(query): Query<ListQuery>,
 ) -> Answer {
-    let kind = Kind::from_word(&kind).ok_or_else(HttpError::not_found)?;
+    let kind = Kind::from_word(&kind).ok_or_else(Refusal::not_found)?;
     show(&server, &who, &visit, Some(kind), query).await
 }
 
@@ -85,7 +85,7 @@ async fn counts(
     reading: &mut Reading,
     who: &Identity,
     filter: &ResourceFilter,
-) -> Result<Vec<(Kind, usize)>, HttpError> {
+) -> Result<Vec<(Kind, usize)>, Refusal> {
     let found: BTreeMap<Kind, usize> =
         reading.resources_tally(&who.account_id, filter).await?.into_iter().collect();
     Ok(found.into_iter().collect())
@@ -103,7 +103,7 @@ async fn listed(
     reading: &mut Reading,
     who: &Identity,
     resources: Vec<ResourceInfo>,
-) -> Result<Vec<Listed>, HttpError> {
+) -> Result<Vec<Listed>, Refusal> {
     let key_of = |resource: &ResourceInfo| {
         Some(ResourceKey::new(Kind::from_word(&resource.kind)?, resource.name.as_str()))
     };

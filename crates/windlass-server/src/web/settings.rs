@@ -9,13 +9,13 @@ use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
 use crate::http::accounts;
-use crate::http::error::HttpError;
 use crate::http::request::Answer;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
     let mut reading = server.store().read().await?;
-    let account = reading.account(&who.account_id).await?.ok_or_else(HttpError::not_found)?;
+    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Settings).await?;
     drop(reading);
     let version = env!("CARGO_PKG_VERSION").to_owned();

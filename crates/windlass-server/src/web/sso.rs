@@ -14,9 +14,10 @@ use super::cookies::Cookie;
 use super::entrance::{Shown, begin as begin_session, sign_in_page};
 use super::visit::{Visit, local};
 use crate::auth::{Entry, SignedIn, count_provider_answer, record_refusal, sign_in_stranger};
-use crate::http::error::HttpError;
+use crate::http::error::status_of;
 use crate::http::request::{Answer, Query};
 use crate::oidc::{self, ATTEMPT_SECONDS, Attempt, Oidc, OidcError, Stranger};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// A longer address to come back to would not fit into a cookie.
@@ -36,7 +37,7 @@ pub(super) async fn begin(
     visit: Visit,
     Query(query): Query<BeginQuery>,
 ) -> Answer {
-    let oidc = server.oidc().ok_or_else(HttpError::not_found)?;
+    let oidc = server.oidc().ok_or_else(Refusal::not_found)?;
     let next = query.next.as_deref().and_then(local).filter(|next| next.len() <= MAX_NEXT).unwrap_or("/app");
     let account = query.account.as_deref().filter(|name| !name.is_empty() && name.len() <= MAX_ACCOUNT);
     match oidc.begin(server.keys().signing(), next, account).await {
@@ -58,7 +59,7 @@ pub(super) async fn end(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let oidc = server.oidc().ok_or_else(HttpError::not_found)?;
+    let oidc = server.oidc().ok_or_else(Refusal::not_found)?;
     let scheme = visit.scheme;
     let cookie = Cookie::Attempt.read(&headers, scheme);
     let attempt = oidc.under_way(cookie, server.keys());
@@ -82,7 +83,7 @@ async fn come_in(
     visit: &Visit,
     attempt: Result<Attempt, OidcError>,
     query: &str,
-) -> Result<SignedIn, HttpError> {
+) -> Result<SignedIn, Refusal> {
     let counted = count_provider_answer(server, &visit.address).await?;
     let account = attempt.as_ref().ok().and_then(|attempt| attempt.account.clone());
     let entry = Entry { account: account.as_deref(), address: &visit.address, request_id: &visit.request_id };
@@ -91,7 +92,7 @@ async fn come_in(
         Ok(stranger) => {
             let came = sign_in_stranger(server, oidc, &stranger, &entry, &counted).await;
             who = Some(stranger);
-            came.map_err(HttpError::from)
+            came.map_err(Refusal::from)
         }
         Err(error) => {
             tracing::warn!(%error, address = visit.address, "a sign-in through the provider was refused");
@@ -99,7 +100,7 @@ async fn come_in(
         }
     };
     if let Err(error) = &came {
-        record_refusal(server, who.as_ref(), error.refusal().1, &entry).await?;
+        record_refusal(server, who.as_ref(), error.code(), &entry).await?;
     }
     came
 }
@@ -115,7 +116,7 @@ async fn identify(
 }
 
 /// The sign-in page, with why it did not work.
-fn refused(server: &Server, visit: Visit, next: &str, error: HttpError) -> Response {
-    let status = error.status();
+fn refused(server: &Server, visit: Visit, next: &str, error: Refusal) -> Response {
+    let status = status_of(&error);
     sign_in_page(server, visit, status, Shown { next, problem: Some(error.into_body()), ..Shown::default() })
 }

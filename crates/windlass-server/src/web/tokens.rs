@@ -13,9 +13,10 @@ use super::form::Form;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::error::HttpError;
+use crate::http::error::status_of;
 use crate::http::request::Answer;
 use crate::http::tokens;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// What stands in the form.
@@ -56,14 +57,14 @@ pub(super) async fn make(State(server): State<Server>, who: Identity, visit: Vis
     }
 }
 
-fn read(filled: &Filled) -> Result<TokenBody, HttpError> {
+fn read(filled: &Filled) -> Result<TokenBody, Refusal> {
     if filled.ticked.is_empty() {
         let help = "select at least one permission";
-        return Err(HttpError::unprocessable("missing-key", "a token needs at least one permission", help));
+        return Err(Refusal::unprocessable("missing-key", "a token needs at least one permission", help));
     }
     let days = filled.days.parse().map_err(|_| {
         let message = "the days until it ends are a whole number";
-        HttpError::unprocessable("bad-value", message, "1 to 365")
+        Refusal::unprocessable("bad-value", message, "1 to 365")
     })?;
     Ok(TokenBody {
         name: filled.name.clone(),
@@ -89,9 +90,9 @@ async fn page(server: &Server, who: &Identity, visit: &Visit, filled: Filled, ca
     let tokens = tokens::load_all(&mut reading, who).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
     drop(reading);
-    let status = error.as_ref().map_or(StatusCode::OK, HttpError::status);
+    let status = error.as_ref().map_or(StatusCode::OK, status_of);
     let Filled { name, days, ticked } = filled;
-    let error = error.map(HttpError::into_body);
+    let error = error.map(Refusal::into_body);
     let page = Tokens { frame, tokens, name, days, ticked, error, once };
     came::page(visit, status, &page)
 }

@@ -18,10 +18,10 @@ use super::reach::open;
 use super::visit::Visit;
 use super::{answer, frame};
 use crate::auth::Identity;
-use crate::http::error::HttpError;
 use crate::http::page::PageQuery;
 use crate::http::request::{Answer, Query};
 use crate::http::resources::{Addresses, load_allocation, load_page};
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// Proposals about members of one network that are looked at.
@@ -72,7 +72,7 @@ async fn proposals(
     who: &Identity,
     kind: Kind,
     network: Option<&str>,
-) -> Result<Vec<Proposal>, HttpError> {
+) -> Result<Vec<Proposal>, Refusal> {
     let beginning = network.map(|network| format!("{network}/"));
     let filter = ProposalFilter { kind: Some(kind), search: beginning.clone(), ..open() };
     let mut found = reading.proposals(&who.account_id, &filter, None, MAX_PROPOSALS).await?;
@@ -95,7 +95,7 @@ pub(super) async fn show(
     let proposal = reading.proposals(&who.account_id, &about, None, 1).await?.pop();
     let accepted = reading.resource(&who.account_id, &key).await?;
     if accepted.is_none() && proposal.is_none() {
-        return Err(HttpError::not_found());
+        return Err(Refusal::not_found().into());
     }
     let allocation = load_allocation(&mut reading, &who, &Addresses::of_network(&name)).await?;
     let standings = Standings::load(&mut reading, accepted.as_slice(), proposal.as_slice()).await?;
@@ -139,7 +139,7 @@ impl Standings {
         reading: &mut Reading,
         accepted: &[Resource],
         proposals: &[Proposal],
-    ) -> Result<Standings, HttpError> {
+    ) -> Result<Standings, Refusal> {
         let owned: Vec<(&str, &ResourceKey)> = accepted
             .iter()
             .filter_map(|accepted| Some((accepted.owner_id.as_deref()?, &accepted.key)))
@@ -175,7 +175,7 @@ impl Members {
         who: &Identity,
         kind: Kind,
         network: &str,
-    ) -> Result<Members, HttpError> {
+    ) -> Result<Members, Refusal> {
         let accepted = reading.resources_in(&who.account_id, kind, network).await?;
         let proposals = proposals(reading, who, kind, Some(network)).await?;
         let standings = Standings::load(reading, &accepted, &proposals).await?;
@@ -199,7 +199,7 @@ async fn load_virtual_ips(
     who: &Identity,
     network: &str,
     allocation: &Allocation,
-) -> Result<Vec<VirtualIp>, HttpError> {
+) -> Result<Vec<VirtualIp>, Refusal> {
     let members = Members::load(reading, who, Kind::VirtualIp, network).await?;
     let each = members.specs.iter().filter_map(|(key, spec)| {
         let Spec::VirtualIp(spec) = spec.as_ref() else { return None };
@@ -221,7 +221,7 @@ async fn load_peers(
     network: &str,
     allocation: &Allocation,
     virtual_ips: &[VirtualIp],
-) -> Result<Vec<Peer>, HttpError> {
+) -> Result<Vec<Peer>, Refusal> {
     let members = Members::load(reading, who, Kind::Peer, network).await?;
     let hosts: Vec<ResourceKey> =
         members.specs.keys().map(|key| ResourceKey::new(Kind::Node, short(key))).collect();
@@ -249,7 +249,7 @@ async fn load_regions(
     reading: &mut Reading,
     who: &Identity,
     hosts: &[ResourceKey],
-) -> Result<BTreeMap<String, String>, HttpError> {
+) -> Result<BTreeMap<String, String>, Refusal> {
     let nodes = reading.resources_of(&who.account_id, hosts).await?;
     let each = nodes.into_iter().filter_map(|node| match node.spec.as_ref() {
         Spec::Node(spec) => Some((node.key.name.clone(), spec.region.clone()?)),

@@ -15,6 +15,7 @@ use super::cookies::Cookie;
 use crate::clock::now;
 use crate::http::error::HttpError;
 use crate::http::request::header_text;
+use crate::refusal::Refusal;
 use crate::server::Server;
 
 /// Lines of a notice: a cookie holds no more than 4 KiB.
@@ -51,7 +52,7 @@ impl FromRequestParts<Server> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Visit, HttpError> {
         // The guard puts one there before any handler is asked.
-        parts.extensions.get::<Visit>().cloned().ok_or_else(HttpError::not_found)
+        Ok(parts.extensions.get::<Visit>().cloned().ok_or_else(Refusal::not_found)?)
     }
 }
 
