@@ -11,7 +11,7 @@ use windlass_core::diagnostic::{Code, Diagnostic};
 use windlass_core::resource::Spec;
 use windlass_source::{GitObjects, Mirror, Objects, content_differences};
 
-use crate::server::Server;
+use crate::control::Control;
 
 /// What differs in these changes, from the mirrors in these directories, on a thread that may block. Where a mirror is not
 /// there, or does not have it, the difference says so.
@@ -83,7 +83,7 @@ pub(crate) fn worth_keeping(
 }
 
 /// Has a repository's mirror keep content. Without it a later difference says less, and nothing else is wrong.
-pub(crate) async fn keep(server: &Server, repository_id: &str, contents: BTreeSet<ContentId>) {
+pub(crate) async fn keep(server: &Control, repository_id: &str, contents: BTreeSet<ContentId>) {
     let directory = server.mirror_directory(repository_id);
     let task = tokio::task::spawn_blocking(move || Mirror::keep_contents_in(&directory, &contents));
     match task.await {

@@ -15,10 +15,10 @@ use windlass_store::{AccountWriting, Actor, CredentialBinding, Repository, Store
 
 use crate::auth::Identity;
 use crate::clock::now;
-use crate::config::Config;
+use crate::control::Control;
+use crate::control_config::ControlConfig;
 use crate::forge::Way;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::server::Server;
 use crate::tell;
 
 /// The setting that says that the credentials of repositories from before there were bindings are bound.
@@ -66,7 +66,7 @@ pub(crate) fn git_destination(url: &RemoteUrl) -> Option<Destination> {
 }
 
 /// The credentials that a repository uses, and where it tells them.
-fn uses_of(repository: &Repository, config: &Config) -> Vec<CredentialUse> {
+fn uses_of(repository: &Repository, config: &ControlConfig) -> Vec<CredentialUse> {
     let mut uses = Vec::new();
     let url = RemoteUrl::parse(&repository.repo_url, Insecure::Allowed).ok();
     if let (Some(path), Some(to)) = (&repository.credential_path, url.as_ref().and_then(git_destination)) {
@@ -77,14 +77,14 @@ fn uses_of(repository: &Repository, config: &Config) -> Vec<CredentialUse> {
     uses
 }
 
-async fn bound_hosts(server: &Server, account_id: &str, path: &str) -> Result<Vec<Destination>, StoreError> {
+async fn bound_hosts(server: &Control, account_id: &str, path: &str) -> Result<Vec<Destination>, StoreError> {
     let hosts = server.store().read().await?.credential_hosts(account_id, path).await?;
     Ok(hosts.iter().filter_map(|host| Destination::parse(host)).collect())
 }
 
 /// Fails unless a credential of an account that was just read may be told to a host.
 pub(crate) async fn check(
-    server: &Server,
+    server: &Control,
     account_id: &str,
     used: &CredentialUse,
     fields: &Fields,
@@ -97,7 +97,7 @@ pub(crate) async fn check(
 /// What has to be bound before a repository can use its credentials as it says, which only an admin can do. What the
 /// repository did `before` is not looked at again.
 pub(crate) async fn first_uses(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     repository: &Repository,
     before: Option<&Repository>,
@@ -130,7 +130,7 @@ pub(crate) async fn first_uses(
 
 /// Where accounts share their credentials, what one account bound is not bound to another host by the admin of another.
 pub(crate) async fn check_shared(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     used: &CredentialUse,
 ) -> Result<(), Refusal> {
@@ -178,7 +178,7 @@ pub(crate) async fn bind_moved(
     writing: &mut AccountWriting,
     who: &Identity,
     repository: &Repository,
-    (account_id, config): (&str, &Config),
+    (account_id, config): (&str, &ControlConfig),
 ) -> Result<(), StoreError> {
     for CredentialUse { path, to } in uses_of(repository, config) {
         if writing.credential_hosts(account_id, &path).await?.is_empty() {
@@ -196,7 +196,7 @@ pub(crate) async fn bind_moved(
 }
 
 /// Once, when a server starts that knows of bindings: credentials are bound to the hosts their repositories are on.
-pub(crate) async fn bind_existing(store: &Store, config: &Config) -> Result<(), StoreError> {
+pub(crate) async fn bind_existing(store: &Store, config: &ControlConfig) -> Result<(), StoreError> {
     if store.read().await?.setting(UPGRADED).await?.as_deref() == Some(BOUND) {
         return Ok(());
     }

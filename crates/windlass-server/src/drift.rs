@@ -9,8 +9,8 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Differing, Drift, NewEvent, Reading, Repository, Severity, StoreError};
 
 use crate::clock::now;
+use crate::control::Control;
 use crate::loops::every;
-use crate::server::Server;
 use crate::telemetry::SPANS;
 use crate::world::{owner_of, repository_names};
 
@@ -106,12 +106,12 @@ pub(crate) async fn fields_of(
 }
 
 /// Works until the server stops.
-pub(crate) async fn run_loop(server: Server) {
+pub(crate) async fn run_loop(server: Control) {
     let rhythm = server.config().rhythm.drift;
     every(&server, "drift", &server.nudges().drift, rhythm, turn).await;
 }
 
-async fn turn(server: &Server) -> Result<(), StoreError> {
+async fn turn(server: &Control) -> Result<(), StoreError> {
     let repositories = server.store().read().await?.repositories_compared().await?;
     for (account_id, repository_id) in repositories {
         let span = tracing::trace_span!(target: SPANS, "drift", windlass.repository_id = repository_id);
@@ -121,7 +121,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
 }
 
 /// Looks at one repository. Nothing is written while nothing is new.
-async fn sense(server: &Server, account_id: &str, repository_id: &str) -> Result<(), StoreError> {
+async fn sense(server: &Control, account_id: &str, repository_id: &str) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
     let found = differences_of(&mut reading, account_id, repository_id).await?;
     let news = News::of(&found, reading.drifts(repository_id).await?);

@@ -12,6 +12,8 @@ mod clock;
 mod config;
 mod connections;
 mod contents;
+mod control;
+mod control_config;
 mod crash;
 mod credential_binding;
 mod decide;
@@ -19,6 +21,7 @@ mod direct;
 mod drift;
 mod ending;
 mod fair_turns;
+mod first_start;
 mod forge;
 #[cfg(test)]
 mod gate_machine;
@@ -55,12 +58,12 @@ pub use checkpoint::{
     CheckpointFault, CheckpointSettings, CheckpointWebhook, WebhookAddressError, check_checkpoints,
     first_fault,
 };
-pub use config::{Config, Rhythm, credentials_in, credentials_in_vault};
+pub use config::Config;
 pub use connections::{Timeouts, TlsError, TlsFiles};
+pub use control_config::{ControlConfig, Gitea, GiteaError, Rhythm, credentials_in, credentials_in_vault};
 pub use crash::{
     CRASH_POINTS, NOTIFY_CRASH_POINTS, PLAN_CRASH_POINTS, PREVIEW_CRASH_POINTS, REQUEST_CRASH_POINTS,
 };
-pub use forge::{Gitea, GiteaError};
 pub use ipnet::IpNet as TrustedNetwork;
 pub use keys::{KeyError, KeySource, RotatedKey, check_key, fingerprint_of, reset_key, rotate_key};
 pub use windlass_core::inbound::forwarded::{TrustedProxies, read_network};
@@ -72,6 +75,7 @@ pub use numbers::metrics_page;
 #[cfg(feature = "otlp")]
 pub use telemetry::{Telemetry, TelemetryError};
 
+pub use first_start::{FirstLogin, FirstStartError};
 pub use oidc::{Grant, OidcSettings, OidcSettingsError, Passwords};
 pub use recover::{Recovery, RecoveryError, TokenFate, recover_admin};
-pub use start::{FirstLogin, Running, StartError, make_private, open_lock, start};
+pub use start::{Running, StartError, make_private, open_lock, start};

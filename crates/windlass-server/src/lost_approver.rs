@@ -3,9 +3,9 @@
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, StoreError};
 
+use crate::control::Control;
 use crate::gatekeeper::Gatekeeper;
 use crate::regate::regate;
-use crate::server::Server;
 use crate::set_approvals::Fall;
 
 const WHY: &str = "they lost the permission to approve";
@@ -41,7 +41,7 @@ pub(crate) async fn reconsider_approvals(
 /// The same in other accounts than the one where it was decided, each in a transaction of its own. Should the server die in
 /// between, what they approved does not count there either, because they may not approve.
 pub(crate) async fn reconsider_approvals_in(
-    server: &Server,
+    server: &Control,
     accounts: &[String],
     email: &str,
     actor: &Actor,

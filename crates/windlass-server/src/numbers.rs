@@ -6,7 +6,6 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use windlass_core::proposal::Status;
 
@@ -126,9 +125,8 @@ pub(crate) fn gather() -> Option<PrometheusHandle> {
     Some(handle)
 }
 
-pub(crate) fn request(method: &'static str, route: &str, status: StatusCode, took: Duration) {
-    let labels =
-        [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.as_u16().to_string())];
+pub(crate) fn request(method: &'static str, route: &str, status: u16, took: Duration) {
+    let labels = [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.to_string())];
     metrics::counter!(REQUESTS, &labels).increment(1);
     metrics::histogram!(REQUEST_SECONDS, "route" => route.to_owned()).record(took.as_secs_f64());
 }

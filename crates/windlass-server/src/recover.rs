@@ -7,7 +7,7 @@ use windlass_store::{Account, AccountWriting, Actor, Store, StoreError, User, ne
 
 use crate::auth::{forget_failures, hash_password, one_time_password};
 use crate::clock::now;
-use crate::start::FirstLogin;
+use crate::first_start::FirstLogin;
 use crate::tell;
 
 /// The administrator who is made if there is none.

@@ -6,7 +6,6 @@ use windlass_api::types::{ErrorBody, ErrorDetail};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_store::{RunError, StoreError};
 
-use crate::decide::DecisionError;
 use crate::fair_turns::Busy;
 use crate::quarantine::QUARANTINED;
 use crate::sync::INTERNAL;
@@ -156,6 +155,11 @@ impl Refusal {
         error
     }
 
+    /// The same, of which an entry in the audit log tells already.
+    pub(crate) fn on_record(self) -> Refusal {
+        Refusal { record: Record::Made, ..self }
+    }
+
     pub(crate) fn kind(&self) -> RefusalKind {
         self.kind
     }
@@ -206,52 +210,6 @@ impl From<StoreError> for Refusal {
                 let help = "see the server's log for this request";
                 Refusal::new(RefusalKind::Internal, "internal", "Windlass itself failed", help)
             }
-        }
-    }
-}
-
-impl From<DecisionError> for Refusal {
-    fn from(error: DecisionError) -> Refusal {
-        let recorded = |error: Refusal| Refusal { record: Record::Made, ..error };
-        match error {
-            DecisionError::NotFound => Refusal::not_found(),
-            DecisionError::Closed(status) => {
-                let message = format!("the proposal is {status}");
-                let help = "only a proposal that waits for approval can be decided about";
-                recorded(Refusal::conflict("not-open", message, help))
-            }
-            DecisionError::Moved { digest } => {
-                let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
-                recorded(Refusal::conflict("moved", message, "review it again"))
-            }
-            DecisionError::ContentNotNamed { digest } => {
-                let message = format!(
-                    "someone typed what this proposal would apply, so that an approval has to name its content: it is {digest}"
-                );
-                let help = "look at it, and send this digest with the approval if it is what you want";
-                recorded(Refusal::conflict("digest-needed", message, help))
-            }
-            DecisionError::SetMoved { digest } => {
-                let now = match digest {
-                    Some(digest) => format!("the whole plan is now {digest}"),
-                    None => "there is nothing to approve any more".to_owned(),
-                };
-                let message = format!("the plan has no such set of changes: {now}");
-                recorded(Refusal::conflict("moved", message, "review the repository's newest run"))
-            }
-            DecisionError::DestroysNotConfirmed(destroys) => {
-                let message = format!("{destroys} changes of this set destroy something");
-                let help = "if they are meant, approve the set with include_destroys";
-                recorded(Refusal::unprocessable("destroys-not-confirmed", message, help))
-            }
-            DecisionError::NotAllowed(why) => {
-                let help = "someone else has to decide";
-                recorded(Refusal::new(RefusalKind::Forbidden, "not-allowed", why, help))
-            }
-            DecisionError::Outdated => Refusal::precondition(),
-            DecisionError::Unsound(diagnostics) => Refusal::unsound(&diagnostics),
-            DecisionError::Senseless(message) => Refusal::unprocessable("senseless", message, ""),
-            DecisionError::Store(error) => error.into(),
         }
     }
 }

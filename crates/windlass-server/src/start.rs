@@ -6,22 +6,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use windlass_api::permission::Role;
-use windlass_core::redacted::Redacted;
-use windlass_store::{Actor, Store, StoreError, User, new_id};
+use windlass_store::{Store, StoreError};
 
-use crate::auth::{hash_password, one_time_password};
 use crate::checkpoint::SignedHeads;
 use crate::clock::now;
 use crate::config::Config;
-use crate::connections::{TlsError, TlsKeys, listen, reload_loop};
+use crate::connections::{ListenOptions, TlsError, TlsKeys, listen, reload_loop};
+use crate::control::{Control, Parts};
+use crate::first_start::{FirstLogin, FirstStartError, first_start};
 use crate::keys::{KeyError, take_keys};
 use crate::oidc::{Granted, Oidc, OidcSettingsError};
-use crate::server::{Parts, Server};
-use crate::{credential_binding, http, loops, tell};
+use crate::server::Server;
+use crate::{credential_binding, http, loops};
 
 /// How long a data directory that is in use is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
@@ -66,20 +64,9 @@ pub enum StartError {
     /// TLS cannot be used as configured.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// No password could be made.
-    #[error("cannot make a password for the first administrator")]
-    Password,
-}
-
-/// A login that is printed once: at the first start, or when the administrator is recovered.
-#[derive(Clone, Debug)]
-pub struct FirstLogin {
-    /// The e-mail address.
-    pub email: String,
-    /// The password, to be changed at the first sign-in.
-    pub password: Redacted<String>,
-    /// The account.
-    pub account: String,
+    /// The first administrator could not be made.
+    #[error(transparent)]
+    FirstStart(#[from] FirstStartError),
 }
 
 /// A server that runs.
@@ -94,22 +81,22 @@ pub struct Running {
 
 /// Starts a server.
 pub async fn start(config: Config) -> Result<Running, StartError> {
-    let directory = config.data_dir.clone();
+    let directory = config.control.data_dir.clone();
     let unusable = |source| StartError::DataDirectory { path: directory.clone(), source };
-    make_private(&config.data_dir).map_err(unusable)?;
+    make_private(&config.control.data_dir).map_err(unusable)?;
     let tls = config.tls.clone().map(TlsKeys::load).transpose()?.map(Arc::new);
     let is_embedded = matches!(config.database, windlass_store::Address::Sqlite(_));
-    let lock = if is_embedded { Some(lock(&config.data_dir)?) } else { None };
+    let lock = if is_embedded { Some(lock(&config.control.data_dir)?) } else { None };
     let store = Store::open(&config.database).await?;
     if lock.is_some() {
         // Nobody else can hold one: whoever did is dead.
         store.leases_end_all().await?;
     }
-    let keys = take_keys(&store, &config.secret_key, &config.data_dir, now()).await?;
-    let signed_heads = SignedHeads::read(&config.data_dir).map_err(unusable)?;
+    let keys = take_keys(&store, &config.secret_key, &config.control.data_dir, now()).await?;
+    let signed_heads = SignedHeads::read(&config.control.data_dir).map_err(unusable)?;
     http::bind_stored_policies(&store).await?;
-    let first_login = first_start(&store, &config).await?;
-    credential_binding::bind_existing(&store, &config).await?;
+    let first_login = first_start(&store, &config.first_account, &config.first_admin).await?;
+    credential_binding::bind_existing(&store, &config.control).await?;
     let listener = TcpListener::bind(config.listen)
         .await
         .map_err(|source| StartError::Listen { address: config.listen, source })?;
@@ -117,16 +104,22 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         listener.local_addr().map_err(|source| StartError::Listen { address: config.listen, source })?;
     let oidc = single_sign_on(&store, &config, address).await?;
     http::gather_numbers();
-    let guard = windlass_outbound::Guard::new(config.address_rules());
-    let sender = windlass_notify::Sender::new(config.insecure_notifications, &guard)?;
-    let server = Server::new(config, Parts { store, keys, signed_heads, sender, oidc });
-    let mut loops = loops::start(&server);
+    let guard = windlass_outbound::Guard::new(config.control.address_rules());
+    let sender = windlass_notify::Sender::new(config.control.insecure_notifications, &guard)?;
+    let control = Control::new(config.control.clone(), Parts { store, keys, signed_heads, sender });
+    let mut loops = loops::start(&control);
+    let server = Server::new(config, control, oidc);
     if let Some(keys) = &tls {
-        let every = server.config().rhythm.certificates;
+        let every = server.config().certificates_every;
         loops.spawn(reload_loop(Arc::clone(keys), every, server.watch_stopping()));
     }
     let router = http::router(&server);
-    let http = tokio::spawn(listen(listener, server.clone(), router, tls));
+    let options = ListenOptions {
+        connections: Arc::clone(server.connections()),
+        trusted_proxies: server.config().trusted_proxies.clone(),
+        stopping: server.watch_stopping(),
+    };
+    let http = tokio::spawn(listen(listener, options, router, tls));
     Ok(Running { server, address, first_login, loops, http, _lock: lock })
 }
 
@@ -177,7 +170,7 @@ async fn single_sign_on(
     address: SocketAddr,
 ) -> Result<Option<Oidc>, StartError> {
     let Some(settings) = &config.oidc else { return Ok(None) };
-    let origin = match &config.public_url {
+    let origin = match &config.control.public_url {
         Some(origin) => origin.clone(),
         None if address.ip().is_loopback() => config.origin_at(address),
         None => return Err(OidcSettingsError::PublicUrl.into()),
@@ -191,49 +184,6 @@ async fn single_sign_on(
         grants.push(Granted { group: grant.group.clone(), role: grant.role, account_id: found.id });
     }
     Ok(Some(Oidc::new(settings.clone(), grants, &origin)?))
-}
-
-/// At the first start: an account, its administrator and a password that is shown once.
-async fn first_start(store: &Store, config: &Config) -> Result<Option<FirstLogin>, StartError> {
-    if store.read().await?.users_count().await? > 0 {
-        return Ok(None);
-    }
-    let password = one_time_password();
-    let hash = hash_password(password.clone()).await.ok_or(StartError::Password)?;
-    let now = now();
-    let mut writing = store.write().await?;
-    let known = writing.account(&config.first_account).await?;
-    let account_id = match known {
-        Some(account) => account.id,
-        None => {
-            let id = new_id();
-            writing.account_add(&id, &config.first_account, now).await?;
-            id
-        }
-    };
-    let user = User {
-        id: new_id(),
-        email: config.first_admin.to_lowercase(),
-        name: "Administrator".to_owned(),
-        password_hash: hash,
-        must_change_password: true,
-        is_root: true,
-        disabled_at: None,
-        created_at: now,
-    };
-    writing.user_add(&user).await?;
-    writing.member_set(&account_id, &user.id, Role::Admin.slug(), now).await?;
-    writing.commit().await?;
-    let mut writing = store.write_account(&account_id).await?;
-    writing.audit(tell::entry(
-        &Actor::windlass(),
-        "user.add",
-        ("user", &user.email),
-        json!({"role": "admin"}),
-        now,
-    ));
-    writing.commit().await?;
-    Ok(Some(FirstLogin { email: user.email, password, account: config.first_account.clone() }))
 }
 
 impl Running {

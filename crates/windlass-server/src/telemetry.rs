@@ -49,7 +49,7 @@ mod exporting {
 
     use opentelemetry::KeyValue;
     use opentelemetry::trace::TracerProvider as _;
-    use opentelemetry_http::{Bytes, HttpClient, Refusal, Request, Response};
+    use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
     use opentelemetry_otlp::{SpanExporter, WithExportConfig as _, WithHttpConfig as _};
     use opentelemetry_sdk::Resource;
     use opentelemetry_sdk::trace::SdkTracerProvider;
@@ -148,7 +148,7 @@ mod exporting {
         trouble: Arc<AtomicBool>,
     }
 
-    type Sent<'s> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, Refusal>> + Send + 's>>;
+    type Sent<'s> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 's>>;
 
     impl HttpClient for Collector {
         fn send_bytes<'s, 'f>(&'s self, request: Request<Bytes>) -> Sent<'f>

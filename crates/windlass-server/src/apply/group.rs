@@ -14,10 +14,10 @@ use windlass_store::{AccountWriting, Actor, NewResource, Proposal, StoreError, T
 use super::verdict::{Scene, Verdict};
 use crate::ask_again::ask_again;
 use crate::clock::now;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::ending::{Ending, end_all};
 use crate::numbers;
-use crate::server::Server;
 use crate::telemetry::SPANS;
 use crate::tell::ResourceChange;
 
@@ -34,7 +34,7 @@ pub(super) struct Group {
 
 /// Applies the next approved proposals after a place, so many at most.
 pub(super) async fn apply(
-    server: &Server,
+    server: &Control,
     account_id: &str,
     after: Option<&Turn>,
     limit: usize,
@@ -56,7 +56,7 @@ fn is_passing(error: &StoreError) -> bool {
 
 /// Each in a commit of its own, so that only what cannot be stored fails.
 async fn alone(
-    server: &Server,
+    server: &Control,
     account_id: &str,
     after: Option<&Turn>,
     limit: usize,
@@ -79,7 +79,7 @@ async fn alone(
 
 /// Ends the next proposal, which could not be applied.
 async fn fail(
-    server: &Server,
+    server: &Control,
     account_id: &str,
     after: Option<&Turn>,
     error: &StoreError,
@@ -100,7 +100,7 @@ async fn fail(
 
 /// Applies a group in one commit, or not at all.
 async fn apply_together(
-    server: &Server,
+    server: &Control,
     account_id: &str,
     after: Option<&Turn>,
     limit: usize,

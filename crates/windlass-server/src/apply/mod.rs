@@ -18,9 +18,9 @@ pub(crate) use open_next::{Next, stuck_proposals};
 pub(crate) use settle::{note_blockers, settle_runs};
 
 use crate::clock::now;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::loops::every;
-use crate::server::Server;
 use group::Group;
 use open_next::open_next;
 
@@ -34,13 +34,13 @@ const LEASE: Duration = Duration::from_secs(30);
 const BATCHES: usize = 20;
 
 /// Works until the server stops.
-pub(crate) async fn run_loop(server: Server) {
+pub(crate) async fn run_loop(server: Control) {
     let rhythm = server.config().rhythm.apply;
     every(&server, "apply", &server.nudges().apply, rhythm, turn).await;
 }
 
 /// Applies what can be applied in every account, each in turn until none has more.
-async fn turn(server: &Server) -> Result<(), StoreError> {
+async fn turn(server: &Control) -> Result<(), StoreError> {
     server.apply_turns().send_modify(|turns| turns.begun += 1);
     let mut accounts = server.store().read().await?.accounts_to_apply().await?;
     while !accounts.is_empty() && !server.is_stopping() {
@@ -57,7 +57,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
 }
 
 /// Applies what can be applied in one account, and opens what comes next.
-pub(crate) async fn apply_account(server: &Server, account_id: &str) -> Result<Next, StoreError> {
+pub(crate) async fn apply_account(server: &Control, account_id: &str) -> Result<Next, StoreError> {
     // The lease saves another replica the work. What keeps it safe is that an account's writes queue up, and that each
     // step checks the state it starts from.
     let name = format!("apply:{account_id}");
@@ -70,7 +70,7 @@ pub(crate) async fn apply_account(server: &Server, account_id: &str) -> Result<N
 }
 
 /// Applies and opens in turn, some batches of it.
-async fn apply_batches(server: &Server, account_id: &str, lease: &Lease) -> Result<Next, StoreError> {
+async fn apply_batches(server: &Control, account_id: &str, lease: &Lease) -> Result<Next, StoreError> {
     let mut next = Next::Ready;
     let mut has_applied = false;
     for _ in 0..BATCHES {
@@ -91,7 +91,7 @@ async fn apply_batches(server: &Server, account_id: &str, lease: &Lease) -> Resu
 }
 
 /// Goes through what is approved until nothing more can be applied. Says whether anything was.
-async fn apply_all(server: &Server, account_id: &str, lease: &Lease) -> Result<bool, StoreError> {
+async fn apply_all(server: &Control, account_id: &str, lease: &Lease) -> Result<bool, StoreError> {
     let mut has_applied = false;
     // What one change waits for may be made by a later one: of another repository, say.
     while let Pass { has_changed: true, has_waiting } = pass(server, account_id, lease).await? {
@@ -110,7 +110,7 @@ struct Pass {
     has_waiting: bool,
 }
 
-async fn pass(server: &Server, account_id: &str, lease: &Lease) -> Result<Pass, StoreError> {
+async fn pass(server: &Control, account_id: &str, lease: &Lease) -> Result<Pass, StoreError> {
     let mut pass = Pass::default();
     let mut after: Option<Turn> = None;
     while !server.is_stopping() && server.store().lease_renew(lease, now(), LEASE).await? {

@@ -26,11 +26,11 @@ use super::settle::settle_run;
 use super::verdict::candidate;
 use crate::clock::now;
 use crate::contents::LookedUp;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::gatekeeper::{Gatekeeper, failed_sync};
 use crate::holdings::{Candidate, Declarations};
 use crate::offer::{Offer, Offered, PlannedChange, open_proposals};
-use crate::server::Server;
 use crate::set_approvals::SetApprovals;
 use crate::world::World;
 
@@ -47,7 +47,7 @@ pub(crate) enum Next {
 }
 
 /// Opens the next changes of every plan of an account that has room for more.
-pub(super) async fn open_next(server: &Server, account_id: &str) -> Result<Next, StoreError> {
+pub(super) async fn open_next(server: &Control, account_id: &str) -> Result<Next, StoreError> {
     let mut reading = server.store().read().await?;
     let mut with_room = Vec::new();
     for unopened in reading.plans_unopened(account_id).await? {
@@ -77,7 +77,7 @@ impl Room {
     /// source changed: what it would open may be what git no longer wants.
     async fn of(
         reading: &mut Reading,
-        server: &Server,
+        server: &Control,
         account_id: &str,
         repository_id: &str,
     ) -> Result<Option<Room>, StoreError> {
@@ -135,7 +135,7 @@ enum Opening {
     Needs(Vec<ContentChange>),
 }
 
-async fn open_some(server: &Server, account_id: &str, planned: &UnopenedPlan) -> Result<Next, StoreError> {
+async fn open_some(server: &Control, account_id: &str, planned: &UnopenedPlan) -> Result<Next, StoreError> {
     let mut contents = None;
     loop {
         match try_to_open(server, account_id, planned, contents.as_ref()).await? {
@@ -150,7 +150,7 @@ async fn open_some(server: &Server, account_id: &str, planned: &UnopenedPlan) ->
 
 /// Opens the next changes of a plan, if they need nothing that was not looked up.
 async fn try_to_open(
-    server: &Server,
+    server: &Control,
     account_id: &str,
     planned: &UnopenedPlan,
     contents: Option<&LookedUp>,

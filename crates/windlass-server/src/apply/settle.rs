@@ -7,9 +7,9 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Proposal, Reading, StoreError};
 
 use super::verdict::candidate;
+use crate::control::Control;
 use crate::drift::differences_of;
 use crate::holdings::{Candidate, Declarations};
-use crate::server::Server;
 use crate::world::World;
 
 /// Brings the runs of proposals up to date; `except` is a run that is just being made.
@@ -82,7 +82,7 @@ pub(crate) async fn note_blockers(writing: &mut AccountWriting, id: &str) -> Res
 }
 
 /// Tells undecided proposals that waited for something whether they still do. Nothing is written while nothing is new.
-pub(super) async fn refresh_blocked(server: &Server, account_id: &str) -> Result<(), StoreError> {
+pub(super) async fn refresh_blocked(server: &Control, account_id: &str) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
     let is_news = !changed_blocks(&mut reading, account_id).await?.is_empty();
     drop(reading);

@@ -11,7 +11,7 @@ use windlass_store::{Checkpoint, StoreError};
 
 use super::info;
 use crate::clock::now;
-use crate::server::Server;
+use crate::control::Control;
 
 /// Sent in one turn. The others follow in the next.
 const AT_ONCE: usize = 200;
@@ -60,7 +60,7 @@ impl CheckpointWebhook {
 }
 
 /// Sends what was not sent yet. What fails is tried again in the next turn.
-pub(crate) async fn ship(server: &Server) -> Result<(), StoreError> {
+pub(crate) async fn ship(server: &Control) -> Result<(), StoreError> {
     let settings = &server.config().checkpoints;
     if !settings.is_shipped() {
         return Ok(());
@@ -78,7 +78,7 @@ pub(crate) async fn ship(server: &Server) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn ship_one(server: &Server, checkpoint: &Checkpoint) -> Result<(), String> {
+async fn ship_one(server: &Control, checkpoint: &Checkpoint) -> Result<(), String> {
     let settings = &server.config().checkpoints;
     let line = serde_json::to_string(&info(checkpoint)).map_err(|error| error.to_string())?;
     if let Some(path) = &settings.file {

@@ -10,8 +10,8 @@ use windlass_store::{AuditHead, Checkpoint, Expected, Reading, Store, StoreError
 use super::heads::SignedHeads;
 use super::trust::{CheckpointFault, first_fault, message};
 use super::{info, key_info};
+use crate::control::Control;
 use crate::keys::{KeyError, KeySource, Signer, signer_of};
-use crate::server::Server;
 
 /// Checkpoints looked at at a time.
 const AT_ONCE: usize = 5_000;
@@ -38,7 +38,7 @@ pub(crate) enum SignOutcome {
 
 /// Signs the head of a chain if it continues what was signed before.
 pub(crate) async fn sign_chain(
-    server: &Server,
+    server: &Control,
     account_id: &str,
     head: &AuditHead,
     when: When,
@@ -119,7 +119,7 @@ fn signed(signer: &Signer, account_id: &str, head: AuditHead, now: Timestamp) ->
     checkpoint
 }
 
-async fn save(server: &Server, checkpoint: &Checkpoint, now: Timestamp) -> Result<(), StoreError> {
+async fn save(server: &Control, checkpoint: &Checkpoint, now: Timestamp) -> Result<(), StoreError> {
     let sent_at = if server.config().checkpoints.is_shipped() { None } else { Some(now) };
     let mut writing = server.store().write().await?;
     writing.checkpoint_add(checkpoint, sent_at).await?;
@@ -129,13 +129,13 @@ async fn save(server: &Server, checkpoint: &Checkpoint, now: Timestamp) -> Resul
 }
 
 /// Remembers a checkpoint that was verified, outside the database.
-fn note(server: &Server, checkpoint: &Checkpoint) {
+fn note(server: &Control, checkpoint: &Checkpoint) {
     if let Err(error) = server.signed_heads().note(&checkpoint.account_id, head_of(checkpoint)) {
         tracing::error!(%error, "the last signed heads of the audit log could not be written");
     }
 }
 
-fn refuse(server: &Server, account_id: &str, reason: String) -> SignOutcome {
+fn refuse(server: &Control, account_id: &str, reason: String) -> SignOutcome {
     if server.signed_heads().note_fault(account_id, &reason) {
         tracing::error!(
             account_id,

@@ -7,16 +7,17 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::inbound::connections::Newcomer;
+use windlass_core::inbound::forwarded::TrustedProxies;
 
 use super::Connections;
 use super::refuse::Refusals;
 use super::serve::{Service, serve};
 use super::tls::TlsKeys;
 use crate::numbers::{self, ConnectionEnd};
-use crate::server::Server;
 
 /// How long to wait when the system cannot give a connection: it has no files or no memory.
 const BREATH: Duration = Duration::from_millis(50);
@@ -24,10 +25,24 @@ const BREATH: Duration = Duration::from_millis(50);
 /// How often it is said that connections cannot be accepted.
 const SAID_EVERY: Duration = Duration::from_secs(10);
 
+/// Who is let in, and until when.
+pub(crate) struct ListenOptions {
+    /// Every open connection.
+    pub(crate) connections: Arc<Connections>,
+    /// The proxies that speak for many.
+    pub(crate) trusted_proxies: TrustedProxies,
+    /// Becomes true when the server is to stop.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
 /// Accepts connections until the server stops, then waits for those under way.
-pub(crate) async fn listen(listener: TcpListener, server: Server, router: Router, tls: Option<Arc<TlsKeys>>) {
-    let connections = Arc::clone(server.connections());
-    let mut stopping = server.watch_stopping();
+pub(crate) async fn listen(
+    listener: TcpListener,
+    options: ListenOptions,
+    router: Router,
+    tls: Option<Arc<TlsKeys>>,
+) {
+    let ListenOptions { connections, trusted_proxies, mut stopping } = options;
     let (mut tasks, mut refusals, mut said_at) = (JoinSet::new(), Refusals::default(), None);
     loop {
         while tasks.try_join_next().is_some() {}
@@ -44,12 +59,12 @@ pub(crate) async fn listen(listener: TcpListener, server: Server, router: Router
             }
         };
         let block = AddressBlock::of(address.ip());
-        let is_proxy = server.config().trusted_proxies.contains(address.ip());
+        let is_proxy = trusted_proxies.contains(address.ip());
         let newcomer = if is_proxy { Newcomer::Proxy(block) } else { Newcomer::From(block) };
         match connections.admit(newcomer) {
             Ok(alive) => {
                 let service = Service { router: router.clone(), address, tls: tls.clone() };
-                tasks.spawn(serve(alive, stream, service, server.watch_stopping()));
+                tasks.spawn(serve(alive, stream, service, stopping.clone()));
             }
             Err(full) => {
                 numbers::connection_ended(ConnectionEnd::Refused);

@@ -24,7 +24,7 @@ use windlass_core::inbound::forwarded::Scheme;
 use windlass_core::inbound::pace::AnswerPace;
 
 pub(crate) use exchange::{BodyTooSlow, Exchange};
-pub(crate) use listen::listen;
+pub(crate) use listen::{ListenOptions, listen};
 pub use tls::{TlsError, TlsFiles};
 pub(crate) use tls::{TlsKeys, reload_loop};
 

@@ -13,10 +13,10 @@ use windlass_store::{
 use super::{Decided, DecisionError, only, record_refusal};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::gatekeeper::{Gatekeeper, check_review, governing_repository};
 use crate::grant::{Grant, granted};
-use crate::server::Server;
 use crate::tell;
 
 const ACTION: &str = "proposal.approve";
@@ -31,7 +31,7 @@ pub(crate) struct Reviewed<'r> {
 
 /// Gives someone's consent to exactly what a proposal would apply now.
 pub(crate) async fn approve(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     reviewed: Reviewed<'_>,
     reason: Option<&str>,
@@ -41,7 +41,7 @@ pub(crate) async fn approve(
 
 /// Gives someone's consent to proposals, each by itself, in one transaction.
 pub(crate) async fn approve_all(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     reviewed: &[Reviewed<'_>],
     reason: Option<&str>,

@@ -20,10 +20,10 @@ use windlass_store::{
 use super::DecisionError;
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::gatekeeper::Gatekeeper;
 use crate::grant::{granted, let_through};
-use crate::server::Server;
 use crate::set_approvals::given_through;
 use crate::tell;
 
@@ -51,7 +51,7 @@ pub(crate) struct SetReview<'r> {
 
 /// Approves a set of a run's plan, if that is still the repository's newest plan.
 pub(crate) async fn approve_set(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     run_id: &str,
     review: SetReview<'_>,
@@ -259,7 +259,7 @@ struct Refusal<'r> {
 impl Refusal<'_> {
     async fn record(
         self,
-        server: &Server,
+        server: &Control,
         mut writing: AccountWriting,
         now: Timestamp,
     ) -> Result<ApprovedSet, DecisionError> {

@@ -6,12 +6,12 @@ use windlass_store::{AuditEntry, Outcome, Severity};
 use super::{Decided, DecisionError};
 use crate::auth::Identity;
 use crate::clock::now;
-use crate::server::Server;
+use crate::control::Control;
 use crate::tell;
 
 /// Lets the proposals of a repository go on although its newest run failed. Holds for that run only.
 pub(crate) async fn confirm_failure(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     run_id: &str,
     reason: Option<&str>,

@@ -14,13 +14,13 @@ use super::{Decided, DecisionError, record_refusal};
 use crate::auth::Identity;
 use crate::clock::now;
 use crate::contents::with_known_contents;
+use crate::control::Control;
 use crate::payload::{put_back_hidden, spec_value};
-use crate::server::Server;
 use crate::{apply, tell};
 
 /// Changes what a pending proposal would apply; null takes that back. Approvals given before no longer count.
 pub(crate) async fn edit(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
     payload: &Value,

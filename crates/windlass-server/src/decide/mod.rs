@@ -21,6 +21,7 @@ pub(crate) use edit::edit;
 pub(crate) use reject::{Rejection, reject, reject_all};
 
 use crate::auth::Identity;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::tell;
 
 /// Why a decision was not taken.
@@ -62,6 +63,51 @@ pub(crate) enum DecisionError {
 impl From<StoreError> for DecisionError {
     fn from(error: StoreError) -> DecisionError {
         DecisionError::Store(error)
+    }
+}
+
+impl From<DecisionError> for Refusal {
+    fn from(error: DecisionError) -> Refusal {
+        match error {
+            DecisionError::NotFound => Refusal::not_found(),
+            DecisionError::Closed(status) => {
+                let message = format!("the proposal is {status}");
+                let help = "only a proposal that waits for approval can be decided about";
+                Refusal::conflict("not-open", message, help).on_record()
+            }
+            DecisionError::Moved { digest } => {
+                let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
+                Refusal::conflict("moved", message, "review it again").on_record()
+            }
+            DecisionError::ContentNotNamed { digest } => {
+                let message = format!(
+                    "someone typed what this proposal would apply, so that an approval has to name its content: it is {digest}"
+                );
+                let help = "look at it, and send this digest with the approval if it is what you want";
+                Refusal::conflict("digest-needed", message, help).on_record()
+            }
+            DecisionError::SetMoved { digest } => {
+                let now = match digest {
+                    Some(digest) => format!("the whole plan is now {digest}"),
+                    None => "there is nothing to approve any more".to_owned(),
+                };
+                let message = format!("the plan has no such set of changes: {now}");
+                Refusal::conflict("moved", message, "review the repository's newest run").on_record()
+            }
+            DecisionError::DestroysNotConfirmed(destroys) => {
+                let message = format!("{destroys} changes of this set destroy something");
+                let help = "if they are meant, approve the set with include_destroys";
+                Refusal::unprocessable("destroys-not-confirmed", message, help).on_record()
+            }
+            DecisionError::NotAllowed(why) => {
+                let help = "someone else has to decide";
+                Refusal::new(RefusalKind::Forbidden, "not-allowed", why, help).on_record()
+            }
+            DecisionError::Outdated => Refusal::precondition(),
+            DecisionError::Unsound(diagnostics) => Refusal::unsound(&diagnostics),
+            DecisionError::Senseless(message) => Refusal::unprocessable("senseless", message, ""),
+            DecisionError::Store(error) => error.into(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use windlass_store::{AccountWriting, Moved, Proposal, StoreError};
 use super::{Decided, DecisionError, only, record_refusal};
 use crate::auth::Identity;
 use crate::clock::now;
-use crate::server::Server;
+use crate::control::Control;
 use crate::{apply, tell};
 
 const ACTION: &str = "proposal.reject";
@@ -24,13 +24,13 @@ pub(crate) struct Rejection<'r> {
 }
 
 /// Refuses a proposal.
-pub(crate) async fn reject(server: &Server, who: &Identity, id: &str, rejection: Rejection<'_>) -> Decided {
+pub(crate) async fn reject(server: &Control, who: &Identity, id: &str, rejection: Rejection<'_>) -> Decided {
     only(reject_all(server, who, &[id], rejection).await?)
 }
 
 /// Refuses proposals, each by itself, in one transaction.
 pub(crate) async fn reject_all(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     ids: &[&str],
     rejection: Rejection<'_>,

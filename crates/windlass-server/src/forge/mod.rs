@@ -12,7 +12,7 @@ mod status;
 mod trouble;
 mod way;
 
-pub use gitea::{Gitea, GiteaError};
+pub(crate) use gitea::connect_gitea;
 
 pub(crate) use outbox::{Foreseen, say_foreseen, say_statuses};
 pub(crate) use send::{REPORTING, send_due};

@@ -11,7 +11,7 @@ use super::decide::{is_news, read, written};
 use super::foreseen::{foreseen_comment, foreseen_event, foreseen_status};
 use super::status::{replaced_by, status_of};
 use crate::clock::now;
-use crate::server::Server;
+use crate::control::Control;
 
 /// Commits of a repository whose statuses are looked after.
 const COMMITS: usize = 50;
@@ -25,7 +25,7 @@ struct Said {
 
 /// Says what the forges of all repositories shall show beside commits. Looks first, so that nothing is written while
 /// nothing is new.
-pub(crate) async fn say_statuses(server: &Server) -> Result<(), StoreError> {
+pub(crate) async fn say_statuses(server: &Control) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
     let reporting = reading.repositories_with_forge().await?;
     let mut with_news = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) async fn say_statuses(server: &Server) -> Result<(), StoreError> {
 
 /// The statuses of a repository's commits that are news.
 async fn statuses(
-    server: &Server,
+    server: &Control,
     reading: &mut Reading,
     repository: &Repository,
 ) -> Result<Vec<Said>, StoreError> {
@@ -115,7 +115,7 @@ pub(crate) enum Foreseen {
 /// Says what a forge shall show about a pull request that was looked at, and that it was. It is sent soon; nobody waits
 /// for that.
 pub(crate) async fn say_foreseen(
-    server: &Server,
+    server: &Control,
     repository: &Repository,
     wish: &PullRequestWish,
     foreseen: &Foreseen,

@@ -14,8 +14,8 @@ use windlass_store::{ForgeReport, Lease, ReportKind, Repository, Severity, Store
 use super::decide::{LONGEST_PAUSE, pause_after, read};
 use super::{Trouble, Way};
 use crate::clock::now;
+use crate::control::Control;
 use crate::loops::{Job, Workers};
-use crate::server::Server;
 use crate::tell;
 
 /// Reports taken at a time: enough to find some of every account that has some.
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const LEASE: Duration = Duration::from_secs(120);
 
 /// Begins to send what is due.
-pub(crate) async fn send_due(server: &Server, workers: &mut Workers) -> Result<(), StoreError> {
+pub(crate) async fn send_due(server: &Control, workers: &mut Workers) -> Result<(), StoreError> {
     let now = now();
     let under_way = workers.lanes_under_way();
     let due =
@@ -79,7 +79,7 @@ enum Sent {
 }
 
 /// Sends the reports of a repository one after the other. Where the forge as a whole fails, the others wait too.
-async fn send_all(server: &Server, reports: Vec<ForgeReport>) -> Result<Sent, StoreError> {
+async fn send_all(server: &Control, reports: Vec<ForgeReport>) -> Result<Sent, StoreError> {
     let Some(first) = reports.first() else { return Ok(Sent::Elsewhere) };
     let name = format!("forge:{}", first.repository_id);
     let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
@@ -91,7 +91,7 @@ async fn send_all(server: &Server, reports: Vec<ForgeReport>) -> Result<Sent, St
     sent.map(|()| Sent::Here)
 }
 
-async fn send_under(server: &Server, lease: &Lease, reports: Vec<ForgeReport>) -> Result<(), StoreError> {
+async fn send_under(server: &Control, lease: &Lease, reports: Vec<ForgeReport>) -> Result<(), StoreError> {
     for report in reports {
         let mut reading = server.store().read().await?;
         if !reading.forge_report_stands(&report).await? {
@@ -124,7 +124,7 @@ fn too_slow() -> Trouble {
 
 /// Sends one report.
 async fn send(
-    server: &Server,
+    server: &Control,
     repository: &Repository,
     account: &str,
     report: &ForgeReport,
@@ -150,7 +150,7 @@ async fn send(
 
 /// Notes what came of a report.
 async fn note(
-    server: &Server,
+    server: &Control,
     lease: &Lease,
     repository: &Repository,
     report: &ForgeReport,

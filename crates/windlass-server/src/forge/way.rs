@@ -12,9 +12,9 @@ use windlass_source::Insecure;
 use windlass_store::{ForgeSettings, Repository};
 
 use super::Trouble;
-use crate::config::Config;
+use crate::control::Control;
+use crate::control_config::ControlConfig;
 use crate::credential_binding::{self, CredentialUse};
-use crate::server::Server;
 
 /// How a repository's forge is reached, as far as the settings say.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Way {
 }
 
 /// Whether a token may cross the network unencrypted.
-pub(super) fn plain(config: &Config) -> Plain {
+pub(super) fn plain(config: &ControlConfig) -> Plain {
     match config.insecure_git {
         Insecure::Allowed => Plain::Allowed,
         Insecure::Refused => Plain::Refused,
@@ -38,7 +38,7 @@ impl Way {
     pub(crate) fn of(
         repository: &Repository,
         settings: &ForgeSettings,
-        config: &Config,
+        config: &ControlConfig,
     ) -> Result<Way, Trouble> {
         let kind = ForgeKind::from_slug(&settings.kind)
             .ok_or_else(|| Trouble::setting("forge.kind", "it is not one that is known", KINDS))?;
@@ -82,7 +82,7 @@ impl Way {
         &self,
         repository: &Repository,
         account: &str,
-        server: &Server,
+        server: &Control,
     ) -> Result<Forge, Trouble> {
         let fields = server.config().credentials.read(account, &self.credential_path).await?;
         credential_binding::check(server, &repository.account_id, &self.credential_use(), &fields).await?;
@@ -112,7 +112,7 @@ pub(crate) async fn examine(
     repository: &Repository,
     settings: &ForgeSettings,
     account: &str,
-    server: &Server,
+    server: &Control,
 ) -> CheckInfo {
     let (outcome, message, help) = match try_out(repository, settings, account, server).await {
         Ok(found) => (CheckOutcome::Passed, found, String::new()),
@@ -125,7 +125,7 @@ async fn try_out(
     repository: &Repository,
     settings: &ForgeSettings,
     account: &str,
-    server: &Server,
+    server: &Control,
 ) -> Result<String, Trouble> {
     let way = Way::of(repository, settings, server.config())?;
     let forge = way.connect(repository, account, server).await?;

@@ -21,9 +21,10 @@ use super::oracle::Settings;
 use crate::checkpoint::SignedHeads;
 use crate::clock::now;
 use crate::config::Config;
+use crate::control::{Control, Parts};
 use crate::http;
 use crate::keys::take_keys;
-use crate::server::{Parts, Server};
+use crate::server::Server;
 
 /// Someone who sends requests.
 #[derive(Clone, Debug)]
@@ -78,14 +79,17 @@ impl Installation {
     pub(super) async fn new(cap: usize) -> Installation {
         let directory = directory();
         let mut config = Config::in_directory(directory.path());
-        config.max_proposals = cap;
+        config.control.max_proposals = cap;
         let Address::Sqlite(path) = &config.database else { unreachable!("a server has a file by default") };
         let store = Store::open(&Address::Sqlite(path.clone())).await.expect("a new database");
-        let guard = windlass_outbound::Guard::new(config.address_rules());
-        let sender = windlass_notify::Sender::new(config.insecure_notifications, &guard).expect("a sender");
-        let keys = take_keys(&store, &config.secret_key, &config.data_dir, now()).await.expect("a new key");
-        let signed_heads = SignedHeads::read(&config.data_dir).expect("a directory that can be read");
-        let server = Server::new(config, Parts { store, keys, signed_heads, sender, oidc: None });
+        let guard = windlass_outbound::Guard::new(config.control.address_rules());
+        let sender =
+            windlass_notify::Sender::new(config.control.insecure_notifications, &guard).expect("a sender");
+        let keys =
+            take_keys(&store, &config.secret_key, &config.control.data_dir, now()).await.expect("a new key");
+        let signed_heads = SignedHeads::read(&config.control.data_dir).expect("a directory that can be read");
+        let control = Control::new(config.control.clone(), Parts { store, keys, signed_heads, sender });
+        let server = Server::new(config, control, None);
         let mut users = BTreeMap::new();
         let mut writing = server.store().write().await.expect("a database");
         for (_, email, _, _) in CAST {

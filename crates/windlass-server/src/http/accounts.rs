@@ -15,6 +15,7 @@ use windlass_store::{Account, Halt, NewEvent, Reading, Severity, StoreError, new
 use super::request::{Answer, Body, created, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
@@ -34,8 +35,13 @@ pub(crate) fn info(account: &Account) -> AccountInfo {
 }
 
 pub(super) async fn list(State(server): State<Server>, _who: Identity) -> Answer {
+    ok(&AccountList { accounts: list_all(&server).await? })
+}
+
+/// Every account of the installation.
+pub(crate) async fn list_all(server: &Control) -> Result<Vec<AccountInfo>, Refusal> {
     let accounts = server.store().read().await?.accounts().await?;
-    ok(&AccountList { accounts: accounts.iter().map(info).collect() })
+    Ok(accounts.iter().map(info).collect())
 }
 
 pub(super) async fn create(
@@ -43,29 +49,34 @@ pub(super) async fn create(
     who: Identity,
     Body(body): Body<AccountBody>,
 ) -> Answer {
+    created(&AccountEnvelope { account: open_account(&server, &who, &body.name).await? })
+}
+
+/// Makes an account, with the caller as its first admin.
+pub(crate) async fn open_account(
+    server: &Control,
+    who: &Identity,
+    name: &str,
+) -> Result<AccountInfo, Refusal> {
     // An account is named as a cluster is: one plain word.
-    if let Err(complaint) = ResourceKey::read(Kind::Cluster, &body.name) {
-        return Err(Refusal::unprocessable(
-            "bad-name",
-            complaint.message,
-            complaint.help.unwrap_or_default(),
-        )
-        .into());
+    if let Err(complaint) = ResourceKey::read(Kind::Cluster, name) {
+        let help = complaint.help.unwrap_or_default();
+        return Err(Refusal::unprocessable("bad-name", complaint.message, help));
     }
     let now = now();
     let id = new_id();
     let mut writing = server.store().write().await?;
-    if writing.account(&body.name).await?.is_some() {
-        return Err(Refusal::conflict("taken", "there is an account of this name", "choose another").into());
+    if writing.account(name).await?.is_some() {
+        return Err(Refusal::conflict("taken", "there is an account of this name", "choose another"));
     }
-    writing.account_add(&id, &body.name, now).await?;
+    writing.account_add(&id, name, now).await?;
     writing.member_set(&id, &who.user_id, Role::Admin.slug(), now).await?;
     writing.commit().await?;
     let mut writing = server.store().write_account(&id).await?;
-    writing.audit(tell::entry(&who.actor(), "account.create", ("account", &body.name), json!({}), now));
+    writing.audit(tell::entry(&who.actor(), "account.create", ("account", name), json!({}), now));
     let account = writing.account(&id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
-    created(&AccountEnvelope { account: info(&account) })
+    Ok(info(&account))
 }
 
 pub(super) async fn halt(State(server): State<Server>, who: Identity, Body(body): Body<HaltBody>) -> Answer {
@@ -74,7 +85,7 @@ pub(super) async fn halt(State(server): State<Server>, who: Identity, Body(body)
 
 /// Halts all applying in the caller's account.
 pub(crate) async fn pull_switch(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     reason: &str,
 ) -> Result<AccountInfo, Refusal> {
@@ -87,11 +98,11 @@ pub(super) async fn resume(State(server): State<Server>, who: Identity) -> Answe
 }
 
 /// Lets applying go on in the caller's account.
-pub(crate) async fn release_switch(server: &Server, who: &Identity) -> Result<AccountInfo, Refusal> {
+pub(crate) async fn release_switch(server: &Control, who: &Identity) -> Result<AccountInfo, Refusal> {
     turn_switch(server, who, None).await
 }
 
-async fn turn_switch(server: &Server, who: &Identity, halt: Option<Halt>) -> Result<AccountInfo, Refusal> {
+async fn turn_switch(server: &Control, who: &Identity, halt: Option<Halt>) -> Result<AccountInfo, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     writing.account_halt(halt.as_ref()).await?;
@@ -125,7 +136,7 @@ pub(super) async fn status(State(server): State<Server>, who: Identity) -> Answe
 }
 
 /// The account at a glance.
-pub(crate) async fn load_status(server: &Server, who: &Identity) -> Result<Status, Refusal> {
+pub(crate) async fn load_status(server: &Control, who: &Identity) -> Result<Status, Refusal> {
     let mut reading = server.store().read().await?;
     let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let resources = reading.resources_count(&who.account_id).await?;

@@ -9,6 +9,7 @@ use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, ok};
 use crate::auth::Identity;
 use crate::checkpoint::find_fault;
+use crate::control::Control;
 use crate::refusal::Refusal;
 use crate::server::Server;
 
@@ -108,7 +109,7 @@ pub(super) async fn verify(
 
 /// Checks every entry of a log, and the log against its checkpoints.
 pub(crate) async fn load_verdict(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     query: VerifyQuery,
 ) -> Result<AuditVerdict, Refusal> {

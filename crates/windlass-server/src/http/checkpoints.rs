@@ -2,14 +2,15 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use windlass_api::types::{AuditKeys, CheckpointEnvelope, CheckpointList};
+use windlass_api::types::{AuditKeys, CheckpointEnvelope, CheckpointInfo, CheckpointList};
 
 use super::audit::{PageQueryText, chain_of};
-use super::page::cut;
+use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, created, ok};
 use crate::auth::Identity;
 use crate::checkpoint::{SignOutcome, When, info, key_info, sign_chain};
 use crate::clock::now;
+use crate::control::Control;
 use crate::refusal::Refusal;
 use crate::server::Server;
 
@@ -26,9 +27,14 @@ pub(super) struct ChainQuery {
 }
 
 pub(super) async fn keys(State(server): State<Server>, _who: Identity) -> Answer {
+    ok(&signing_keys(&server).await?)
+}
+
+/// The keys that signed checkpoints, and the one that signs now.
+pub(crate) async fn signing_keys(server: &Control) -> Result<AuditKeys, Refusal> {
     let signer = server.keys().current().signer().ok_or_else(Refusal::not_found)?;
     let keys = server.store().read().await?.audit_keys().await?;
-    ok(&AuditKeys { public_key: signer.public_key(), keys: keys.iter().map(key_info).collect() })
+    Ok(AuditKeys { public_key: signer.public_key(), keys: keys.iter().map(key_info).collect() })
 }
 
 pub(super) async fn list(
@@ -36,13 +42,22 @@ pub(super) async fn list(
     who: Identity,
     Query(query): Query<ListQuery>,
 ) -> Answer {
-    let account_id = chain_of(&who, query.chain.as_deref())?;
-    let page = query.page.read()?;
+    ok(&load_page(&server, &who, query.chain.as_deref(), &query.page.read()?).await?)
+}
+
+/// A page of the checkpoints of a chain, newest first.
+pub(crate) async fn load_page(
+    server: &Control,
+    who: &Identity,
+    chain: Option<&str>,
+    page: &PageQuery,
+) -> Result<CheckpointList, Refusal> {
+    let account_id = chain_of(who, chain)?;
     let limit = page.limit()?;
     let before = page.after_as(|text| text.parse().ok())?.unwrap_or(i64::MAX);
     let mut found = server.store().read().await?.checkpoints(account_id, before, limit + 1).await?;
     let meta = cut(&mut found, limit, |checkpoint| checkpoint.seq.to_string());
-    ok(&CheckpointList { checkpoints: found.iter().map(info).collect(), meta })
+    Ok(CheckpointList { checkpoints: found.iter().map(info).collect(), meta })
 }
 
 pub(super) async fn create(
@@ -50,27 +65,30 @@ pub(super) async fn create(
     who: Identity,
     Query(query): Query<ChainQuery>,
 ) -> Answer {
-    let account_id = chain_of(&who, query.chain.as_deref())?;
+    created(&CheckpointEnvelope { checkpoint: sign_now(&server, &who, query.chain.as_deref()).await? })
+}
+
+/// Signs a chain as it is now.
+pub(crate) async fn sign_now(
+    server: &Control,
+    who: &Identity,
+    chain: Option<&str>,
+) -> Result<CheckpointInfo, Refusal> {
+    let account_id = chain_of(who, chain)?;
     let heads = server.store().read().await?.audit_heads().await?;
     let head = heads.into_iter().find(|(id, _)| id == account_id).map(|(_, head)| head);
     let head = head.ok_or_else(Refusal::not_found)?;
-    let checkpoint = match sign_chain(&server, account_id, &head, When::Now, now()).await? {
+    let checkpoint = match sign_chain(server, account_id, &head, When::Now, now()).await? {
         SignOutcome::Signed(checkpoint) | SignOutcome::Current(Some(checkpoint)) => checkpoint,
         SignOutcome::Current(None) => {
-            return Err(
-                Refusal::conflict("empty", "there is no entry to sign yet", "do something first").into()
-            );
+            return Err(Refusal::conflict("empty", "there is no entry to sign yet", "do something first"));
         }
         SignOutcome::Refused(reason) => {
             let message = format!("the audit log is not what was written: {reason}");
-            return Err(Refusal::conflict(
-                "audit-broken",
-                message,
-                "see the runbook: someone may have tampered with it",
-            )
-            .into());
+            let help = "see the runbook: someone may have tampered with it";
+            return Err(Refusal::conflict("audit-broken", message, help));
         }
     };
     server.nudges().checkpoints.notify_one();
-    created(&CheckpointEnvelope { checkpoint: info(&checkpoint) })
+    Ok(info(&checkpoint))
 }

@@ -12,6 +12,7 @@ use windlass_store::{CredentialBinding, Reading};
 use super::request::{Answer, Body, Query, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::credential_binding::{self, CredentialUse, check_shared};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
@@ -21,6 +22,11 @@ use crate::tell;
 const MAX_PATH: usize = 512;
 
 pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer {
+    ok(&list_paths(&server, &who).await?)
+}
+
+/// The credentials that the caller's account may name, and the hosts each may be told to.
+pub(crate) async fn list_paths(server: &Control, who: &Identity) -> Result<CredentialList, Refusal> {
     let listing = server.config().credentials.list(&who.account_name).await.map_err(refused)?;
     let bindings = server.store().read().await?.credential_bindings(&who.account_id).await?;
     let hosts_of = |path: &str| {
@@ -29,7 +35,7 @@ pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer 
     };
     let credential = |path: String| CredentialInfo { hosts: hosts_of(&path), path };
     let vault_credentials = listing.paths.into_iter().map(credential).collect();
-    ok(&CredentialList { vault_credentials, complete: listing.is_complete })
+    Ok(CredentialList { vault_credentials, complete: listing.is_complete })
 }
 
 /// What is configured otherwise stays so until someone changes it; Vault may answer again at any time.
@@ -43,7 +49,15 @@ fn refused(error: SecretError) -> Refusal {
 }
 
 pub(super) async fn bindings(State(server): State<Server>, who: Identity) -> Answer {
-    ok(&load(&mut server.store().read().await?, &who).await?)
+    ok(&list_bindings(&server, &who).await?)
+}
+
+/// The hosts that credentials of the caller's account may be told to.
+pub(crate) async fn list_bindings(
+    server: &Control,
+    who: &Identity,
+) -> Result<CredentialBindingList, Refusal> {
+    load(&mut server.store().read().await?, who).await
 }
 
 async fn load(reading: &mut Reading, who: &Identity) -> Result<CredentialBindingList, Refusal> {
@@ -79,14 +93,23 @@ pub(super) async fn bind(
     who: Identity,
     Body(body): Body<CredentialBindingBody>,
 ) -> Answer {
+    ok(&bind_by_admin(&server, &who, body).await?)
+}
+
+/// Lets a credential be told to a host.
+pub(crate) async fn bind_by_admin(
+    server: &Control,
+    who: &Identity,
+    body: CredentialBindingBody,
+) -> Result<CredentialBindingList, Refusal> {
     let used = use_of(body)?;
-    check_shared(&server, &who, &used).await?;
+    check_shared(server, who, &used).await?;
     let mut writing = server.store().write_account(&who.account_id).await?;
-    credential_binding::bind(&mut writing, &who, &[used], "an admin bound it").await?;
-    let list = load(&mut writing, &who).await?;
+    credential_binding::bind(&mut writing, who, &[used], "an admin bound it").await?;
+    let list = load(&mut writing, who).await?;
     server.commit(writing).await?;
     server.nudges().forge.notify_one();
-    ok(&list)
+    Ok(list)
 }
 
 pub(super) async fn unbind(
@@ -94,15 +117,24 @@ pub(super) async fn unbind(
     who: Identity,
     Query(body): Query<CredentialBindingBody>,
 ) -> Answer {
+    ok(&unbind_by_admin(&server, &who, body).await?)
+}
+
+/// Has a credential no longer told to a host.
+pub(crate) async fn unbind_by_admin(
+    server: &Control,
+    who: &Identity,
+    body: CredentialBindingBody,
+) -> Result<CredentialBindingList, Refusal> {
     let CredentialUse { path, to } = use_of(body)?;
     let host = to.to_string();
     let mut writing = server.store().write_account(&who.account_id).await?;
     if !writing.credential_unbind(&who.account_id, &path, &host).await? {
-        return Err(Refusal::not_found().into());
+        return Err(Refusal::not_found());
     }
     let detail = json!({"host": host});
     writing.audit(tell::entry(&who.actor(), "credential.unbind", ("credential", &path), detail, now()));
-    let list = load(&mut writing, &who).await?;
+    let list = load(&mut writing, who).await?;
     server.commit(writing).await?;
-    ok(&list)
+    Ok(list)
 }

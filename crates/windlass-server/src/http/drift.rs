@@ -24,6 +24,7 @@ use super::repositories::find;
 use super::request::{Answer, Body, json_accepted, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::drift::{Found, differences_of, fields_of, last_change};
 use crate::gatekeeper::may_approve;
 use crate::quarantine::{Leave, Requested, requested, to_the_end};
@@ -138,7 +139,7 @@ pub(super) async fn revert(
 
 /// Proposes to make a resource what git says.
 pub(crate) async fn revert_one(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
     body: &DriftTarget,
@@ -177,7 +178,7 @@ pub(super) async fn accept(
 
 /// Says that a difference is meant.
 pub(crate) async fn accept_one(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
     body: &AcceptBody,
@@ -256,7 +257,7 @@ pub(super) async fn unaccept(
 
 /// Takes that back.
 pub(crate) async fn unaccept_one(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
     body: &DriftTarget,
@@ -287,7 +288,7 @@ pub(super) async fn adopt(
 
 /// Makes the change that writes the accepted state into git, and pushes it if a branch is named.
 pub(crate) async fn adopt_some(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
     body: &AdoptBody,
@@ -320,7 +321,7 @@ pub(crate) async fn adopt_some(
 
 /// Reads the fleet, changes it and pushes it, on a thread that may block.
 async fn adopt_on_thread(
-    server: Server,
+    server: Control,
     repository: Repository,
     job: Job,
 ) -> Result<(Vec<Edited>, Option<String>), Refusal> {
@@ -383,7 +384,7 @@ struct Job {
 impl Job {
     fn work(
         &self,
-        server: &Server,
+        server: &Control,
         directory: &std::path::Path,
     ) -> Result<(Vec<Edited>, Option<String>), Refusal> {
         let local = |error: &dyn std::error::Error| {

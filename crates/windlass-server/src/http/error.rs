@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use windlass_api::types::{ErrorBody, ErrorEnvelope};
 
+use super::stream_places::TooManyStreams;
 use crate::auth::{AuthError, LoginError, SsoError};
 use crate::oidc::{Fault, OidcError};
 use crate::refusal::{Record, Refusal, RefusalKind};
@@ -118,6 +119,18 @@ impl From<AuthError> for Refusal {
             ),
             AuthError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<TooManyStreams> for Refusal {
+    fn from(error: TooManyStreams) -> Refusal {
+        let (message, help) = match error {
+            TooManyStreams::OfPerson => {
+                ("you have too many streams of events open", "close some pages or scripts")
+            }
+            TooManyStreams::InAll => ("too many streams of events are open", "try again in some minutes"),
+        };
+        Refusal::new(RefusalKind::TooMany, "too-many-streams", message, help)
     }
 }
 

@@ -12,6 +12,7 @@ use windlass_core::secret::HIDDEN;
 use super::request::{Answer, Query, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
@@ -23,38 +24,48 @@ pub(super) struct ExportQuery {
     secrets: Option<String>,
 }
 
-impl ExportQuery {
-    fn form(&self) -> Result<Form, Refusal> {
-        match self.form.as_deref() {
-            None | Some("list") => Ok(Form::List),
-            Some("map") => Ok(Form::Map),
-            Some(_) => Err(Refusal::bad_request("form is list or map", "")),
-        }
-    }
-
-    /// What becomes of hidden values, if the caller may ask for it.
-    fn values(&self, who: &Identity) -> Result<HiddenValues, Refusal> {
-        let permission = Permission::FleetExportSecrets;
-        match self.secrets.as_deref() {
-            None | Some("mask") => Ok(HiddenValues::Masked),
-            Some("show") if who.permissions.contains(&permission) => Ok(HiddenValues::Shown),
-            Some("show") => Err(Refusal::forbidden(
-                format!("showing hidden values needs the permission {permission}"),
-                "leave `secrets` out to export with the values masked, or ask an admin",
-            )),
-            Some(_) => Err(Refusal::bad_request("secrets is mask or show", "")),
-        }
-    }
-}
-
 pub(super) async fn export(
     State(server): State<Server>,
     who: Identity,
     Query(query): Query<ExportQuery>,
 ) -> Answer {
-    let (form, values) = (query.form()?, query.values(&who)?);
+    let form = read_form(query.form.as_deref())?;
+    let values = read_values(&who, query.secrets.as_deref())?;
+    answer(export_fleet(&server, &who, query.repository.as_deref(), (form, values)).await?)
+}
+
+/// In which form resources are listed.
+pub(crate) fn read_form(text: Option<&str>) -> Result<Form, Refusal> {
+    match text {
+        None | Some("list") => Ok(Form::List),
+        Some("map") => Ok(Form::Map),
+        Some(_) => Err(Refusal::bad_request("form is list or map", "")),
+    }
+}
+
+/// What becomes of hidden values, if the caller may ask for it.
+pub(crate) fn read_values(who: &Identity, text: Option<&str>) -> Result<HiddenValues, Refusal> {
+    let permission = Permission::FleetExportSecrets;
+    match text {
+        None | Some("mask") => Ok(HiddenValues::Masked),
+        Some("show") if who.permissions.contains(&permission) => Ok(HiddenValues::Shown),
+        Some("show") => Err(Refusal::forbidden(
+            format!("showing hidden values needs the permission {permission}"),
+            "leave `secrets` out to export with the values masked, or ask an admin",
+        )),
+        Some(_) => Err(Refusal::bad_request("secrets is mask or show", "")),
+    }
+}
+
+/// The files that declare what is accepted, in the account or of one repository.
+pub(crate) async fn export_fleet(
+    server: &Control,
+    who: &Identity,
+    repository: Option<&str>,
+    (form, values): (Form, HiddenValues),
+) -> Result<ExportedFiles, Refusal> {
     let mut reading = server.store().read().await?;
-    let owner = match &query.repository {
+    let owner = match repository {
         Some(repository) => {
             Some(reading.repository(&who.account_id, repository).await?.ok_or_else(Refusal::not_found)?.id)
         }
@@ -63,7 +74,7 @@ pub(super) async fn export(
     let resources = reading.resources_all(&who.account_id, owner.as_deref()).await?;
     drop(reading);
     if values == HiddenValues::Shown {
-        record(&server, &who, &query).await?;
+        record(server, who, repository).await?;
     }
     let exported = fleet_files(
         &who.account_name,
@@ -75,14 +86,14 @@ pub(super) async fn export(
         let left: Vec<String> = exported.left_out.iter().map(ToString::to_string).collect();
         tracing::warn!(left = left.join("; "), "an export left something out");
     }
-    answer(exported)
+    Ok(exported)
 }
 
 /// Secrets are on the record before they leave.
-async fn record(server: &Server, who: &Identity, query: &ExportQuery) -> Result<(), Refusal> {
+async fn record(server: &Control, who: &Identity, repository: Option<&str>) -> Result<(), Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let target = ("account", who.account_name.as_str());
-    let detail = json!({"repository": query.repository});
+    let detail = json!({"repository": repository});
     writing.audit(tell::entry(&who.actor(), "fleet.export_secrets", target, detail, now()));
     Ok(server.commit(writing).await?)
 }

@@ -8,7 +8,9 @@ use windlass_forge::api::{ForgeError, NewRepository, Project, Visibility};
 use super::request::{Answer, Body, created};
 use crate::auth::Identity;
 use crate::clock::now;
-use crate::forge::{Gitea, Trouble};
+use crate::control::Control;
+use crate::control_config::Gitea;
+use crate::forge::{Trouble, connect_gitea};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 use crate::tell;
@@ -23,7 +25,7 @@ pub(super) async fn create_in_gitea(
 
 /// Makes an empty repository in the operator's Gitea.
 pub(crate) async fn make(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     body: &GiteaRepositoryBody,
 ) -> Result<GiteaRepositoryInfo, Refusal> {
@@ -33,7 +35,8 @@ pub(crate) async fn make(
         visibility: if body.private { Visibility::Private } else { Visibility::Public },
     };
     let _turn = server.remote_turns().take(&who.account_id).await?;
-    let forge = gitea.connect(&who.account_name, &server.config().credentials).await.map_err(failed)?;
+    let forge =
+        connect_gitea(gitea, &who.account_name, &server.config().credentials).await.map_err(failed)?;
     let made = forge.create_repository(&new).await.map_err(refused)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     let (target, private) =
@@ -51,7 +54,7 @@ pub(crate) async fn make(
     })
 }
 
-fn gitea_of(server: &Server) -> Result<&Gitea, Refusal> {
+fn gitea_of(server: &Control) -> Result<&Gitea, Refusal> {
     server.config().gitea.as_ref().ok_or_else(|| {
         let message = "this server was not told of a Gitea to make repositories in";
         let help = "start it with --gitea-url and --gitea-credential, or make the repository there by hand";

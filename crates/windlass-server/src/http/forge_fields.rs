@@ -4,7 +4,7 @@ use windlass_api::types::{ForgeFields, ForgeInfo};
 use windlass_forge::api::{ForgeKind, place_of};
 use windlass_store::{ForgeSettings, Repository};
 
-use crate::config::Config;
+use crate::control_config::ControlConfig;
 use crate::forge::{KINDS, Way};
 use crate::refusal::Refusal;
 
@@ -62,7 +62,7 @@ pub(super) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> 
 }
 
 /// Checks that the forge can be reached as it is set up, without asking it.
-pub(super) fn check_forge(repository: &Repository, config: &Config) -> Result<(), Refusal> {
+pub(super) fn check_forge(repository: &Repository, config: &ControlConfig) -> Result<(), Refusal> {
     let Some(settings) = &repository.forge else { return Ok(()) };
     let way = Way::of(repository, settings, config);
     let way = way.map_err(|trouble| invalid(&trouble.message, &trouble.help))?;

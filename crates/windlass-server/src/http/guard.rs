@@ -146,7 +146,7 @@ fn log(
     who: &str,
 ) {
     let took = begun.elapsed();
-    numbers::request(word_of(method), route, status, took);
+    numbers::request(word_of(method), route, status.as_u16(), took);
     let millis = took.as_secs_f64() * 1000.0;
     match status.is_server_error() {
         true => {

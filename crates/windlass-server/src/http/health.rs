@@ -13,18 +13,23 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 
 /// Where numbers are gathered: one for the process.
-static NUMBERS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
 /// Begins to gather numbers.
 pub(crate) fn gather_numbers() {
-    NUMBERS.get_or_init(numbers::gather);
+    RECORDER.get_or_init(numbers::gather);
 }
 
 /// Puts what was measured into its buckets, so that it takes no more room however seldom anyone asks.
 pub(crate) fn tidy_numbers() {
-    if let Some(handle) = NUMBERS.get().and_then(Option::as_ref) {
+    if let Some(handle) = RECORDER.get().and_then(Option::as_ref) {
         handle.run_upkeep();
     }
+}
+
+/// What was gathered so far, as Prometheus reads it.
+pub(crate) fn gathered_numbers() -> String {
+    RECORDER.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
 }
 
 pub(super) async fn health() -> Answer {
@@ -54,7 +59,7 @@ async fn ask_database(server: &Server) -> Result<(), windlass_store::StoreError>
 }
 
 pub(super) async fn metrics() -> Answer {
-    let text = NUMBERS.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default();
+    let text = gathered_numbers();
     Ok(([("content-type", "text/plain; version=0.0.4")], text).into_response())
 }
 

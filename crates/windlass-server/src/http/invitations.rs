@@ -16,6 +16,7 @@ use windlass_store::{AccountWriting, Invitation, Reading, StoreError, new_id};
 use super::request::{Answer, done, ok};
 use crate::auth::{Identity, role_holds};
 use crate::clock::now;
+use crate::control::Control;
 use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
@@ -40,7 +41,7 @@ fn info(invitation: &Invitation, invited_by: String) -> InvitationInfo {
 
 /// Asks whoever has an e-mail address to join the caller's account.
 pub(super) async fn invite(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     mut writing: AccountWriting,
     email: &str,
@@ -89,7 +90,7 @@ pub(super) async fn revoke(State(server): State<Server>, who: Identity, Path(id)
 }
 
 /// Takes an invitation of the caller's account back.
-pub(crate) async fn take_back(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub(crate) async fn take_back(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let found = writing.invitations(&who.account_id, now).await?;
@@ -145,7 +146,7 @@ async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Invitat
 }
 
 /// Joins an account that asks the caller to.
-pub(crate) async fn join(server: &Server, who: &Identity, id: &str) -> Result<JoinedAccount, Refusal> {
+pub(crate) async fn join(server: &Control, who: &Identity, id: &str) -> Result<JoinedAccount, Refusal> {
     let now = now();
     let account_id = find(&mut server.store().read().await?, who, id).await?.account_id;
     let mut writing = server.store().write_account(&account_id).await?;
@@ -184,7 +185,7 @@ pub(super) async fn decline(State(server): State<Server>, who: Identity, Path(id
 }
 
 /// Declines to join an account. It is on the installation's record, not on the account's.
-pub(crate) async fn turn_down(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub(crate) async fn turn_down(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account("").await?;
     let invitation = find(&mut writing, who, id).await?;

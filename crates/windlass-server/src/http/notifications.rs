@@ -14,6 +14,7 @@ use super::page::{PageQuery, cut, read_id};
 use super::request::{Answer, Query, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::{notify, tell};
@@ -70,7 +71,7 @@ pub(super) async fn test(State(server): State<Server>, who: Identity, Path(id): 
 }
 
 /// Sends a test message and tells what came of it.
-pub(crate) async fn send_test(server: &Server, who: &Identity, id: &str) -> Result<ProviderTest, Refusal> {
+pub(crate) async fn send_test(server: &Control, who: &Identity, id: &str) -> Result<ProviderTest, Refusal> {
     let mut reading = server.store().read().await?;
     let (name, provider) = find(&mut reading, who, id).await?;
     drop(reading);
@@ -131,7 +132,7 @@ pub(super) async fn retry(State(server): State<Server>, who: Identity, Path(id):
 }
 
 /// Makes a notification due again that has not arrived.
-pub(crate) async fn send_again(server: &Server, who: &Identity, id: &str) -> Result<DeliveryInfo, Refusal> {
+pub(crate) async fn send_again(server: &Control, who: &Identity, id: &str) -> Result<DeliveryInfo, Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     if !writing.delivery_retry(&who.account_id, id, now()).await? {

@@ -46,7 +46,7 @@ pub(crate) fn address_of(request: &Request) -> String {
 /// says so.
 pub(crate) fn scheme_of(server: &Server, extensions: &Extensions) -> Scheme {
     let config = server.config();
-    let is_public = config.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
+    let is_public = config.control.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
     let is_https = extensions.get::<Origin>().is_some_and(|origin| origin.scheme == Scheme::Https);
     if is_public || config.tls.is_some() || is_https { Scheme::Https } else { Scheme::Http }
 }

@@ -11,6 +11,7 @@ use super::request::{Answer, Body, ok};
 use super::runs;
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::decide::{self, Destroys, SetReview, scope_word};
 use crate::gatekeeper::{Gatekeeper, failed_sync};
 use crate::refusal::Refusal;
@@ -27,7 +28,7 @@ pub(super) async fn approve(
 
 /// Approves a set of a run's plan.
 pub(crate) async fn approve_set(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     run_id: &str,
     body: &ApproveSetBody,

@@ -13,6 +13,7 @@ use windlass_store::{Account, AuditEntry, Reading, Repository};
 use super::request::{Answer, Body, IfMatch, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::gatekeeper::{identity_of, may_approve, stored_policy};
 use crate::refusal::Refusal;
 use crate::regate::regate;
@@ -69,7 +70,7 @@ pub(super) async fn replace(
 
 /// Replaces the policy of the caller's account.
 pub(crate) async fn put(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     if_match: &IfMatch,
     policy: &Policy,

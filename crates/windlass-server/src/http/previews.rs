@@ -14,6 +14,8 @@ use super::body::read_reserving;
 use super::repositories::find;
 use super::request::{Answer, created, ok, read_json};
 use crate::auth::Identity;
+use crate::control::Control;
+use crate::fair_turns::Turn;
 use crate::preview::{self, Asked, PreviewError, REFERENCE_HELP, Wanted};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
@@ -49,14 +51,25 @@ pub(super) async fn create(
     let turn = server.preview_turns().take(&who.account_id).await?;
     let body: PreviewBody = read_json(&bytes)?;
     drop((bytes, held));
+    created(&PreviewEnvelope { preview: make(&server, &who, repository, body, turn).await? })
+}
+
+/// Makes the preview that a body asks for.
+pub(crate) async fn make(
+    server: &Control,
+    who: &Identity,
+    repository: Repository,
+    body: PreviewBody,
+    turn: Turn,
+) -> Result<PreviewInfo, Refusal> {
     let confirmation = match body.confirm_mass_destroy {
         true => Confirmation::MassDestroy,
         false => Confirmation::Missing,
     };
     let by = Some(who.actor());
     let asked = Asked { repository: repository.clone(), wanted: wanted(body)?, confirmation, by };
-    let made = preview::make(&server, asked, turn).await?;
-    created(&PreviewEnvelope { preview: info(made, &repository)? })
+    let made = preview::make(server, asked, turn).await?;
+    info(made, &repository)
 }
 
 fn too_slow() -> Refusal {

@@ -21,6 +21,7 @@ use super::proposal_info::{Around, info};
 use super::request::{Answer, Body, IfMatch, Query, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::decide::{self, Rejection, Reviewed};
 use crate::gatekeeper::{Gatekeeper, governing_repository};
 use crate::refusal::Refusal;
@@ -156,7 +157,7 @@ pub(crate) async fn describe(
 }
 
 /// Everything about one proposal.
-pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<ProposalInfo, Refusal> {
+pub(crate) async fn load(server: &Control, who: &Identity, id: &str) -> Result<ProposalInfo, Refusal> {
     let mut reading = server.store().read().await?;
     let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     let approvals = reading.approvals(&proposal.id).await?;
@@ -174,7 +175,7 @@ pub(crate) async fn load(server: &Server, who: &Identity, id: &str) -> Result<Pr
     Ok(info(&proposal, &around))
 }
 
-async fn shown(server: &Server, who: &Identity, id: &str) -> Answer {
+async fn shown(server: &Control, who: &Identity, id: &str) -> Answer {
     let proposal = load(server, who, id).await?;
     let version = proposal.version;
     tagged(ok(&ProposalEnvelope { proposal }), version)
@@ -227,7 +228,7 @@ pub(super) async fn batch(
 
 /// Decides about several, each by itself.
 pub(crate) async fn decide_all(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     body: &BatchBody,
 ) -> Result<BatchResult, Refusal> {
@@ -278,7 +279,7 @@ pub(crate) async fn decide_all(
 }
 
 async fn statuses_of(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     ids: &[String],
 ) -> Result<BTreeMap<String, Status>, Refusal> {
@@ -287,7 +288,7 @@ async fn statuses_of(
     Ok(proposals.into_iter().map(|proposal| (proposal.id, proposal.status)).collect())
 }
 
-async fn open_of_run(server: &Server, who: &Identity, run_id: &str) -> Result<Vec<String>, Refusal> {
+async fn open_of_run(server: &Control, who: &Identity, run_id: &str) -> Result<Vec<String>, Refusal> {
     let mut reading = server.store().read().await?;
     reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
     let proposals = reading.run_proposals(run_id).await?;
@@ -304,7 +305,18 @@ pub(super) async fn apply(
     Path(id): Path<String>,
     Query(query): Query<WaitQuery>,
 ) -> Answer {
-    let seconds = query.wait.unwrap_or(10).min(LONGEST_WAIT);
+    wait_until_applied(&server, &who, &id, query.wait).await?;
+    shown(&server, &who, &id).await
+}
+
+/// Has approved changes looked at, and waits until this one is applied, blocked, or `wait` seconds are over.
+pub(crate) async fn wait_until_applied(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    wait: Option<u64>,
+) -> Result<(), Refusal> {
+    let seconds = wait.unwrap_or(10).min(LONGEST_WAIT);
     let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds);
     let mut turns = server.apply_turns().subscribe();
     let before = turns.borrow().begun;
@@ -312,21 +324,17 @@ pub(super) async fn apply(
     loop {
         // Only a turn that began after the nudge says what is in the way now.
         let is_looked_at = turns.borrow_and_update().ended > before;
-        let proposal = server.store().read().await?.proposal(&who.account_id, &id).await?;
+        let proposal = server.store().read().await?.proposal(&who.account_id, id).await?;
         let proposal = proposal.ok_or_else(Refusal::not_found)?;
         if proposal.status == Status::PendingApproval {
             let message = "the proposal is not approved";
-            return Err(Refusal::conflict(
-                "not-approved",
-                message,
-                "approve it first: nothing is applied without",
-            )
-            .into());
+            let help = "approve it first: nothing is applied without";
+            return Err(Refusal::conflict("not-approved", message, help));
         }
         let is_blocked = is_looked_at && !proposal.blocked_by.is_empty();
         let is_over = !proposal.status.is_open() || is_blocked;
         if is_over || tokio::time::Instant::now() >= deadline {
-            return shown(&server, &who, &id).await;
+            return Ok(());
         }
         // Another replica's turns are not heard here, so look now and then.
         let next = deadline.min(tokio::time::Instant::now() + Duration::from_secs(1));

@@ -10,6 +10,7 @@ use super::repositories::{find, load};
 use super::request::{Answer, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
@@ -20,7 +21,7 @@ pub(super) async fn release(State(server): State<Server>, who: Identity, Path(id
 
 /// Lets everything of a repository be tried again, and syncs it soon. Nothing is on the record where nothing was held.
 pub(crate) async fn release_all(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
 ) -> Result<RepositoryInfo, Refusal> {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use axum::extract::{Path, State};
 use serde_json::json;
 use windlass_api::permission::{Permission, Role};
-use windlass_api::types::{MoveBody, RepositoryEnvelope};
+use windlass_api::types::{MoveBody, RepositoryEnvelope, RepositoryInfo};
 use windlass_core::code::{Code, Severity};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::gate::{RepositoryChange, why_an_approver};
@@ -22,7 +22,8 @@ use super::repository_fields::info;
 use super::request::{Answer, Body, ok};
 use crate::auth::Identity;
 use crate::clock::now;
-use crate::config::Config;
+use crate::control::Control;
+use crate::control_config::ControlConfig;
 use crate::credential_binding;
 use crate::gatekeeper::{stored_policy, trusted_settings};
 use crate::preview;
@@ -43,16 +44,26 @@ pub(super) async fn relocate(
     Path(id): Path<String>,
     Body(body): Body<MoveBody>,
 ) -> Answer {
-    let moving = check(&server, &who, &id, &body.account).await?;
+    ok(&RepositoryEnvelope { gitops_repository: relocate_to(&server, &who, &id, &body.account).await? })
+}
+
+/// Moves a repository to another account.
+pub(crate) async fn relocate_to(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    account: &str,
+) -> Result<RepositoryInfo, Refusal> {
+    let moving = check(server, who, id, account).await?;
     let mut writing = server.store().write_accounts(&who.account_id, &moving.target.id).await?;
-    carry_out(&mut writing, &who, &moving, server.config()).await?;
+    carry_out(&mut writing, who, &moving, server.config()).await?;
     writing.turn_to(&moving.target.id);
     let moved = writing.repository(&moving.target.id, &moving.repository.id).await?;
     let moved = moved.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     server.nudges().apply.notify_one();
-    ok(&RepositoryEnvelope { gitops_repository: info(&moved) })
+    Ok(info(&moved))
 }
 
 /// A move that may be made.
@@ -64,7 +75,7 @@ struct Move {
 }
 
 /// Checks everything that can be checked before something is written.
-async fn check(server: &Server, who: &Identity, id: &str, account: &str) -> Result<Move, Refusal> {
+async fn check(server: &Control, who: &Identity, id: &str, account: &str) -> Result<Move, Refusal> {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
     let target = reading.account(account).await?.ok_or_else(Refusal::not_found)?;
@@ -162,7 +173,7 @@ async fn carry_out(
     writing: &mut AccountWriting,
     who: &Identity,
     moving: &Move,
-    config: &Config,
+    config: &ControlConfig,
 ) -> Result<(), Refusal> {
     let (now, target) = (now(), &moving.target);
     let repository = find(writing, who, &moving.repository.id).await?;

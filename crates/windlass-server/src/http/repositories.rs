@@ -19,6 +19,7 @@ use super::repository_fields::{change_repository, info, new_repository};
 use super::request::{Answer, Body, IfMatch, created, done, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::credential_binding::{self, CredentialUse};
 use crate::ending::{Ending, end_all};
 use crate::forge;
@@ -77,7 +78,7 @@ pub(super) async fn create(
 
 /// Registers a repository and, if it is enabled, syncs it for the first time.
 pub(crate) async fn register(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     fields: RepositoryFields,
 ) -> Result<RepositoryInfo, Refusal> {
@@ -170,7 +171,7 @@ fn place_to_tell(repository: &Repository) -> (Option<ForgeSettings>, String) {
 
 /// What has to be bound before a repository can be used as it would be after a change.
 async fn first_uses_after(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
     fields: &RepositoryFields,
@@ -183,7 +184,7 @@ async fn first_uses_after(
 
 /// Changes what is given of a repository and syncs it soon.
 pub(crate) async fn configure(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
     if_match: &IfMatch,
@@ -245,7 +246,7 @@ pub(super) async fn remove(State(server): State<Server>, who: Identity, Path(id)
 }
 
 /// Removes a repository. What it owned stays as it is, owned by nobody.
-pub(crate) async fn unregister(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub(crate) async fn unregister(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
@@ -315,7 +316,7 @@ pub(super) async fn forget_host_keys(
 }
 
 /// Forgets the pinned SSH host keys of a repository.
-pub(crate) async fn forget(server: &Server, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
+pub(crate) async fn forget(server: &Control, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id).await?;
@@ -343,7 +344,7 @@ pub(super) async fn probe(
 
 /// Tests the connection of a repository that is not registered.
 pub(crate) async fn examine_new(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     fields: RepositoryFields,
 ) -> Result<RepositoryTest, Refusal> {
@@ -357,7 +358,7 @@ pub(super) async fn test(State(server): State<Server>, who: Identity, Path(id): 
 
 /// Tests the connection of a repository.
 pub(crate) async fn examine_registered(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
 ) -> Result<RepositoryTest, Refusal> {
@@ -368,7 +369,7 @@ pub(crate) async fn examine_registered(
 }
 
 /// Walks from the credential to fleet.yaml and tells what is wrong where.
-async fn examine(server: &Server, who: &Identity, asked: Requested) -> Result<RepositoryTest, Refusal> {
+async fn examine(server: &Control, who: &Identity, asked: Requested) -> Result<RepositoryTest, Refusal> {
     let (config, account, repository) = (server.config(), &who.account_name, asked.repository());
     let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
     bind_tested(server, who, repository).await?;
@@ -389,7 +390,7 @@ async fn examine(server: &Server, who: &Identity, asked: Requested) -> Result<Re
 }
 
 /// Tries the steps on the way to a fleet, on a thread that may block.
-async fn walk(server: Server, asked: Requested, plan: FetchPlan) -> Result<Vec<Check>, Refusal> {
+async fn walk(server: Control, asked: Requested, plan: FetchPlan) -> Result<Vec<Check>, Refusal> {
     let work = |leave: Leave| {
         let server = server.clone();
         let task = tokio::task::spawn_blocking(move || {
@@ -408,7 +409,7 @@ async fn walk(server: Server, asked: Requested, plan: FetchPlan) -> Result<Vec<C
 }
 
 /// An admin who tests a credential uses it. What may not be used is told by the test itself.
-async fn bind_tested(server: &Server, who: &Identity, repository: &Repository) -> Result<(), Refusal> {
+async fn bind_tested(server: &Control, who: &Identity, repository: &Repository) -> Result<(), Refusal> {
     let uses = credential_binding::first_uses(server, who, repository, None).await.unwrap_or_default();
     if uses.is_empty() {
         return Ok(());
@@ -420,7 +421,7 @@ async fn bind_tested(server: &Server, who: &Identity, repository: &Repository) -
 
 /// A test reaches out to a host that someone named, so it is on the record.
 async fn record_test(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     repository: &Repository,
     checks: &[CheckInfo],

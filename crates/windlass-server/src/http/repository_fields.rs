@@ -11,7 +11,7 @@ use windlass_source::{Branch, HostKeys, Insecure, PathPrefix, RemoteUrl, Signers
 use windlass_store::{Repository, looks_like_id, new_id};
 
 use super::forge_fields::{change_forge, check_forge, forge_info};
-use crate::config::Config;
+use crate::control_config::ControlConfig;
 use crate::refusal::Refusal;
 use crate::sync::required_keys;
 
@@ -24,7 +24,7 @@ const INTERVALS: std::ops::RangeInclusive<u64> = 10..=86_400;
 pub(super) fn new_repository(
     account_id: &str,
     fields: RepositoryFields,
-    config: &Config,
+    config: &ControlConfig,
     now: Timestamp,
 ) -> Result<Repository, Refusal> {
     let Some(url) = fields.repo_url.clone() else {
@@ -80,7 +80,7 @@ fn name_from(url: &str) -> String {
 pub(super) fn change_repository(
     repository: &mut Repository,
     fields: RepositoryFields,
-    config: &Config,
+    config: &ControlConfig,
 ) -> Result<(), Refusal> {
     let source = (repository.repo_url.clone(), repository.branch.clone(), repository.path_prefix.clone());
     if let Some(name) = fields.name {

@@ -21,6 +21,7 @@ use super::request::{Answer, Body, IfMatch, Query, created, done, json_accepted,
 use super::resources::{find, shown};
 use crate::auth::Identity;
 use crate::contents::with_known_contents;
+use crate::control::Control;
 use crate::direct::{DirectChange, DirectOutcome, change_directly};
 use crate::holdings::{Candidate, Declarations};
 use crate::http::error::HttpError;
@@ -31,7 +32,7 @@ use crate::world::World;
 
 /// How much of a resource a request replaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(crate) enum Extent {
     /// The fields it names.
     Fields,
     /// All of it.
@@ -39,9 +40,9 @@ pub(super) enum Extent {
 }
 
 /// What a request says about a direct change beside the change itself.
-pub(super) struct Terms {
-    if_match: IfMatch,
-    reason: Option<String>,
+pub(crate) struct Terms {
+    pub(crate) if_match: IfMatch,
+    pub(crate) reason: Option<String>,
 }
 
 impl FromRequestParts<Server> for Terms {
@@ -64,6 +65,14 @@ fn read_spec(kind: Kind, value: &Value, before: Option<&Spec>) -> Result<Spec, R
     with_known_contents(&spec, before.as_slice()).map_err(|problem| Refusal::unsound(&[*problem]))
 }
 
+/// What became of a direct change.
+pub(crate) enum DirectAnswer {
+    /// It was made: the resource as it is shown now, and its generation.
+    Made(Value, i64),
+    /// It waits as a proposal.
+    Waits(Box<WaitingChange>),
+}
+
 pub(super) async fn create(
     noun: Noun,
     State(server): State<Server>,
@@ -71,11 +80,25 @@ pub(super) async fn create(
     terms: Terms,
     Body(body): Body<Value>,
 ) -> Answer {
+    match create_resource(&server, &who, noun, &body, terms.reason.as_deref()).await? {
+        DirectAnswer::Made(body, generation) => tagged(created(&body), generation),
+        DirectAnswer::Waits(waiting) => json_accepted(&waiting),
+    }
+}
+
+/// Makes a resource, if the gate lets it.
+pub(crate) async fn create_resource(
+    server: &Control,
+    who: &Identity,
+    noun: Noun,
+    body: &Value,
+    reason: Option<&str>,
+) -> Result<DirectAnswer, Refusal> {
     let kind = noun.kind();
-    let payload = unwrap(noun.singular(), &body);
+    let payload = unwrap(noun.singular(), body);
     let Some(name) = name_of(kind, payload) else {
         let message = format!("the {kind} has no name");
-        return Err(Refusal::unprocessable("missing-key", message, "give `name` (nodes: `hostname`)").into());
+        return Err(Refusal::unprocessable("missing-key", message, "give `name` (nodes: `hostname`)"));
     };
     let key = ResourceKey::read(kind, &name).map_err(|complaint| {
         Refusal::unprocessable("bad-name", complaint.message, complaint.help.unwrap_or_default())
@@ -86,28 +109,24 @@ pub(super) async fn create(
     let spec = read_spec(kind, &value, None)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.resource(&who.account_id, &key).await?.is_some() {
-        return Err(Refusal::conflict(
-            "taken",
-            format!("{key} exists already"),
-            "change it with PATCH or PUT",
-        )
-        .into());
+        let message = format!("{key} exists already");
+        return Err(Refusal::conflict("taken", message, "change it with PATCH or PUT"));
     }
-    let change = change_to(&mut writing, &who, &key, None, spec).await?;
-    let around = (None, terms.reason.as_deref());
-    if let Some(waiting) = pass_gate(&server, &mut writing, &who, change, around).await? {
-        server.commit(writing).await?;
-        changed(&server);
-        return json_accepted(&waiting);
-    }
-    let (body, generation) = shown(&mut writing, &who, noun, &key).await?;
+    let change = change_to(&mut writing, who, &key, None, spec).await?;
+    let answer = match pass_gate(server, &mut writing, who, change, (None, reason)).await? {
+        Some(waiting) => DirectAnswer::Waits(Box::new(waiting)),
+        None => {
+            let (body, generation) = shown(&mut writing, who, noun, &key).await?;
+            DirectAnswer::Made(body, generation)
+        }
+    };
     server.commit(writing).await?;
-    changed(&server);
-    tagged(created(&body), generation)
+    changed(server);
+    Ok(answer)
 }
 
 /// Something changed: what waited for it may go on, and git may say otherwise.
-fn changed(server: &Server) {
+fn changed(server: &Control) {
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
 }
@@ -121,10 +140,24 @@ pub(super) async fn change(
     terms: Terms,
     Body(body): Body<Value>,
 ) -> Answer {
+    match change_resource(&server, &who, (noun, &id, extent), &body, &terms).await? {
+        DirectAnswer::Made(body, generation) => tagged(ok(&body), generation),
+        DirectAnswer::Waits(waiting) => json_accepted(&waiting),
+    }
+}
+
+/// Changes fields of a resource or all of it, if the gate lets it.
+pub(crate) async fn change_resource(
+    server: &Control,
+    who: &Identity,
+    (noun, id, extent): (Noun, &str, Extent),
+    body: &Value,
+    terms: &Terms,
+) -> Result<DirectAnswer, Refusal> {
     let kind = noun.kind();
-    let payload = unwrap(noun.singular(), &body);
+    let payload = unwrap(noun.singular(), body);
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let before = find(&mut writing, &who, kind, &id).await?;
+    let before = find(&mut writing, who, kind, id).await?;
     terms.if_match.check(before.generation)?;
     let known = before.spec.to_json(Defaults::Fill);
     let given = spec_value(kind, &before.key.name, payload)
@@ -135,19 +168,22 @@ pub(super) async fn change(
         Extent::Fields => merged(before.spec.to_json(Defaults::Omit), given),
     };
     let spec = read_spec(kind, &value, Some(&before.spec))?;
+    let mut waiting = None;
     if spec.digest() != before.digest {
-        let change = change_to(&mut writing, &who, &before.key, Some(&before), spec).await?;
+        let change = change_to(&mut writing, who, &before.key, Some(&before), spec).await?;
         let around = (before.owner_id.clone(), terms.reason.as_deref());
-        if let Some(waiting) = pass_gate(&server, &mut writing, &who, change, around).await? {
-            server.commit(writing).await?;
-            changed(&server);
-            return json_accepted(&waiting);
-        }
+        waiting = pass_gate(server, &mut writing, who, change, around).await?;
     }
-    let (body, generation) = shown(&mut writing, &who, noun, &before.key).await?;
+    let answer = match waiting {
+        Some(waiting) => DirectAnswer::Waits(Box::new(waiting)),
+        None => {
+            let (body, generation) = shown(&mut writing, who, noun, &before.key).await?;
+            DirectAnswer::Made(body, generation)
+        }
+    };
     server.commit(writing).await?;
-    changed(&server);
-    tagged(ok(&body), generation)
+    changed(server);
+    Ok(answer)
 }
 
 /// Fields over fields; null takes one away. Maps within are merged too.
@@ -202,7 +238,7 @@ async fn change_to(
 
 /// Has a direct change made, or has it wait; then the answer tells of the proposal.
 async fn pass_gate(
-    server: &Server,
+    server: &Control,
     writing: &mut AccountWriting,
     who: &Identity,
     change: Change,
@@ -229,12 +265,23 @@ pub(super) async fn remove(
     Path(id): Path<String>,
     terms: Terms,
 ) -> Answer {
+    let waiting = remove_resource(&server, &who, (noun, &id), &terms).await?;
+    waiting.map_or_else(done, |waiting| json_accepted(&waiting))
+}
+
+/// Ends a resource, if the gate lets it; then nothing waits.
+pub(crate) async fn remove_resource(
+    server: &Control,
+    who: &Identity,
+    (noun, id): (Noun, &str),
+    terms: &Terms,
+) -> Result<Option<WaitingChange>, Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let before = find(&mut writing, &who, noun.kind(), &id).await?;
+    let before = find(&mut writing, who, noun.kind(), id).await?;
     terms.if_match.check(before.generation)?;
     if before.spec.is_protected() {
         let message = format!("{} has `protect: true`", before.key);
-        return Err(Refusal::conflict("protected", message, "take the protection away first").into());
+        return Err(Refusal::conflict("protected", message, "take the protection away first"));
     }
     let change = Change {
         key: before.key.clone(),
@@ -251,11 +298,11 @@ pub(super) async fn remove(
         let more =
             if referrers.len() > 1 { format!(" and {} more", referrers.len() - 1) } else { String::new() };
         let message = format!("{first}{more} still refers to it");
-        return Err(Refusal::conflict("referenced", message, "change or delete those first").into());
+        return Err(Refusal::conflict("referenced", message, "change or delete those first"));
     }
     let around = (before.owner_id, terms.reason.as_deref());
-    let waiting = pass_gate(&server, &mut writing, &who, change, around).await?;
+    let waiting = pass_gate(server, &mut writing, who, change, around).await?;
     server.commit(writing).await?;
-    changed(&server);
-    waiting.map_or_else(done, |waiting| json_accepted(&waiting))
+    changed(server);
+    Ok(waiting)
 }

@@ -22,6 +22,7 @@ use super::page::{PageQuery, cut};
 use super::request::{Answer, Query, ok, tagged};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::world::{Names, owner_of, repository_names};
@@ -197,7 +198,7 @@ pub(crate) async fn load_page(
 }
 
 async fn asked_page(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     kind: Option<Kind>,
     query: ListQuery,

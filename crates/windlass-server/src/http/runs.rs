@@ -23,6 +23,7 @@ use super::repositories::find;
 use super::request::{Answer, Body, Query, json_accepted, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::gatekeeper::may_approve;
 use crate::payload::with_name;
 use crate::refusal::Refusal;
@@ -59,7 +60,7 @@ pub(super) async fn sync_now(
 
 /// Asks for a sync, and tells which run it will be.
 pub(crate) async fn request_sync(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
     body: &SyncBody,
@@ -133,7 +134,7 @@ fn read_commit(text: &str) -> Result<String, Refusal> {
 
 /// The run, as soon as it has compared or the wait is over.
 pub(crate) async fn load(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     run_id: &str,
     seconds: u64,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::numbers;
-use crate::refusal::{Refusal, RefusalKind};
 
 /// Streams of one person: one for each page that is open, and some for scripts.
 const PER_PERSON: usize = 32;
@@ -14,6 +13,15 @@ const PER_PERSON: usize = 32;
 pub(crate) struct StreamPlaces {
     most: usize,
     open: Arc<Mutex<BTreeMap<String, usize>>>,
+}
+
+/// Why there is no place for another stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TooManyStreams {
+    /// The person has too many.
+    OfPerson,
+    /// There are too many in all.
+    InAll,
 }
 
 /// A place, until it is dropped.
@@ -29,25 +37,21 @@ impl StreamPlaces {
     }
 
     /// A place for a stream of someone.
-    pub(crate) fn take(&self, user_id: &str) -> Result<StreamPlace, Refusal> {
+    pub(crate) fn take(&self, user_id: &str) -> Result<StreamPlace, TooManyStreams> {
         // Counts are whole whatever the thread that held them last did.
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let total: usize = open.values().sum();
         let own = open.get(user_id).copied().unwrap_or_default();
         if own >= PER_PERSON {
-            return Err(too_many("you have too many streams of events open", "close some pages or scripts"));
+            return Err(TooManyStreams::OfPerson);
         }
         if total >= self.most {
-            return Err(too_many("too many streams of events are open", "try again in some minutes"));
+            return Err(TooManyStreams::InAll);
         }
         open.insert(user_id.to_owned(), own + 1);
         numbers::event_streams(total + 1);
         Ok(StreamPlace { places: self.clone(), user_id: user_id.to_owned() })
     }
-}
-
-fn too_many(message: &str, help: &str) -> Refusal {
-    Refusal::new(RefusalKind::TooMany, "too-many-streams", message, help)
 }
 
 impl Drop for StreamPlace {

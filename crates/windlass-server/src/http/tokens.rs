@@ -11,6 +11,7 @@ use windlass_store::{Reading, Token, new_id};
 use super::request::{Answer, Body, created, done, ok};
 use crate::auth::{Identity, hash_of_secret, new_token_secret};
 use crate::clock::now;
+use crate::control::Control;
 use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::tell;
@@ -69,7 +70,7 @@ pub(super) async fn create(
 }
 
 /// Makes an API token of the caller's.
-pub(crate) async fn make(server: &Server, who: &Identity, body: TokenBody) -> Result<TokenCreated, Refusal> {
+pub(crate) async fn make(server: &Control, who: &Identity, body: TokenBody) -> Result<TokenCreated, Refusal> {
     let name = body.name.trim();
     if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
         return Err(Refusal::unprocessable(
@@ -121,7 +122,7 @@ pub(super) async fn revoke(State(server): State<Server>, who: Identity, Path(id)
 }
 
 /// Takes a token back that the caller may see.
-pub(crate) async fn take_back(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub(crate) async fn take_back(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let tokens = writing.tokens(&who.account_id).await?;

@@ -14,6 +14,7 @@ use super::invitations;
 use super::request::{Answer, Body, created, done, ok};
 use crate::auth::{Identity, forget_failures, hash_password, one_time_password};
 use crate::clock::now;
+use crate::control::Control;
 use crate::lost_approver::{reconsider_approvals, reconsider_approvals_in};
 use crate::refusal::Refusal;
 use crate::server::Server;
@@ -78,7 +79,7 @@ pub(super) async fn create(
 }
 
 /// Adds someone to the caller's account, or invites them.
-pub(crate) async fn add(server: &Server, who: &Identity, body: &UserBody) -> Result<UserAdded, Refusal> {
+pub(crate) async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<UserAdded, Refusal> {
     let email = check_email(&body.email)?;
     // Made whoever it is: an invitation takes as long as a new person.
     let (password, hash) = new_password().await?;
@@ -225,7 +226,7 @@ pub(super) async fn change(
 
 /// Changes someone's role, lets them in or out, resets their password.
 pub(crate) async fn alter(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     id: &str,
     body: &UserPatch,
@@ -286,7 +287,7 @@ pub(super) async fn remove(State(server): State<Server>, who: Identity, Path(id)
 }
 
 /// Takes someone out of the caller's account, with their sessions and API tokens there.
-pub(crate) async fn expel(server: &Server, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub(crate) async fn expel(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let member = writing.member(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;

@@ -19,6 +19,7 @@ use super::repositories::find;
 use super::request::{Answer, header_text, json_accepted, ok};
 use crate::auth::Identity;
 use crate::clock::now;
+use crate::control::Control;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::server::Server;
 use crate::tell;
@@ -32,8 +33,8 @@ pub(super) async fn receive(
 ) -> Answer {
     let (parts, body) = request.into_parts();
     let body = read_whole(body).await?;
-    let request =
-        webhook::Request { repository: &repository, from: &from, headers: &parts.headers, body: &body };
+    let header = |name: &str| header_text(&parts.headers, name);
+    let request = webhook::Request { repository: &repository, from: &from, header: &header, body: &body };
     let answer = |status, reason| WebhookAnswer { status, reason };
     match webhook::receive(&server, &request).await? {
         Outcome::Accepted => json_accepted(&answer(WebhookStatus::Accepted, None)),
@@ -66,7 +67,7 @@ pub(crate) fn reached_at(server: &Server, headers: &HeaderMap, scheme: Scheme) -
     let is_host = |host: &&str| {
         !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte))
     };
-    match (&config.public_url, header_text(headers, "host").filter(is_host)) {
+    match (&config.control.public_url, header_text(headers, "host").filter(is_host)) {
         (Some(url), _) => url.trim_end_matches('/').to_owned(),
         (None, Some(host)) => format!("{scheme}://{host}"),
         (None, None) => format!("{scheme}://{}", config.listen),
@@ -112,7 +113,7 @@ pub(super) async fn show(
 
 /// The webhook of a repository with its secret. The look is on the record.
 pub(crate) async fn reveal(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     base: &str,
     id: &str,
@@ -139,7 +140,7 @@ pub(super) async fn rotate(
 
 /// Replaces the secret of a repository's webhook.
 pub(crate) async fn replace_secret(
-    server: &Server,
+    server: &Control,
     who: &Identity,
     base: &str,
     id: &str,
@@ -159,7 +160,7 @@ pub(crate) async fn replace_secret(
     Ok(shown(server, base, &repository, webhook))
 }
 
-fn shown(server: &Server, base: &str, repository: &Repository, webhook: Webhook) -> WebhookShown {
+fn shown(server: &Control, base: &str, repository: &Repository, webhook: Webhook) -> WebhookShown {
     let secret = webhook::secret_of(server, &repository.id, webhook.generation);
     WebhookShown {
         webhook: info(base, &repository.id, webhook),

@@ -7,17 +7,17 @@ use windlass_store::StoreError;
 use super::every;
 use crate::checkpoint::{When, ship, sign_chain};
 use crate::clock::now;
-use crate::server::Server;
+use crate::control::Control;
 
 /// How often chains are looked at, however long a new entry may wait: many at once are signed sooner.
 const LOOK: Duration = Duration::from_secs(60);
 
-pub(super) async fn run_loop(server: Server) {
+pub(super) async fn run_loop(server: Control) {
     let rhythm = server.config().checkpoints.interval.min(LOOK);
     every(&server, "checkpoints", &server.nudges().checkpoints, rhythm, turn).await;
 }
 
-async fn turn(server: &Server) -> Result<(), StoreError> {
+async fn turn(server: &Control) -> Result<(), StoreError> {
     let heads = server.store().read().await?.audit_heads().await?;
     for (account_id, head) in heads {
         if server.signed_heads().last(&account_id).as_ref() != Some(&head) {

@@ -4,10 +4,10 @@
 use tokio::sync::Notify;
 
 use super::{Pause, pause};
-use crate::server::Server;
+use crate::control::Control;
 
 /// Works until the server stops.
-pub(super) async fn run_loop(server: Server) {
+pub(super) async fn run_loop(server: Control) {
     let (credentials, never) = (&server.config().credentials, Notify::new());
     let (mut last, mut stopping) = (None, server.watch_stopping());
     loop {

@@ -6,14 +6,14 @@ use tokio::sync::Notify;
 use windlass_store::StoreError;
 
 use super::{Pause, Workers, pause};
+use crate::control::Control;
 use crate::forge::{REPORTING, say_statuses, send_due};
-use crate::server::Server;
 
 /// Writes come in bursts; a forge needs to hear only of the last.
 const SETTLES_WITHIN: Duration = Duration::from_millis(250);
 
 /// Works until the server stops.
-pub(super) async fn run_loop(server: Server) {
+pub(super) async fn run_loop(server: Control) {
     let never = Notify::new();
     let mut workers = Workers::new(REPORTING);
     // What is under way when the server stops is sent again after the next start.
@@ -34,7 +34,7 @@ pub(super) async fn run_loop(server: Server) {
     }
 }
 
-async fn turn(server: &Server, workers: &mut Workers) -> Result<(), StoreError> {
+async fn turn(server: &Control, workers: &mut Workers) -> Result<(), StoreError> {
     say_statuses(server).await?;
     send_due(server, workers).await
 }

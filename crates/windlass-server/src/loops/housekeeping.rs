@@ -9,11 +9,11 @@ use windlass_store::{AccountWriting, Proposal, StoreError};
 
 use super::every;
 use crate::clock::now;
+use crate::control::Control;
 use crate::ending::{Ending, end_all};
 use crate::gatekeeper::{Gatekeeper, governing_repository};
 use crate::http::tidy_numbers;
 use crate::numbers::{self, Standing};
-use crate::server::Server;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -45,13 +45,13 @@ const MOST_FAILURES: usize = 50_000;
 const PLACES_KEPT: Duration = Duration::from_secs(90 * DAY.as_secs());
 
 /// Works until the server stops.
-pub(super) async fn run_loop(server: Server) {
+pub(super) async fn run_loop(server: Control) {
     // A short life is over when it says so, not when the next cleaning comes round.
     let rhythm = server.config().rhythm.housekeeping.min(server.config().rhythm.proposal_lifetime);
     every(&server, "housekeeping", &server.nudges().housekeeping, rhythm, turn).await;
 }
 
-async fn turn(server: &Server) -> Result<(), StoreError> {
+async fn turn(server: &Control) -> Result<(), StoreError> {
     let now = now();
     server.retry_writing(now).await?;
     expire(server, now).await?;
@@ -80,7 +80,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
 }
 
 /// Tells how things stand on the whole.
-async fn count(server: &Server) -> Result<(), StoreError> {
+async fn count(server: &Control) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
     let mut standing = Standing::default();
     for account in reading.accounts().await? {
@@ -94,7 +94,7 @@ async fn count(server: &Server) -> Result<(), StoreError> {
 }
 
 /// Ends proposals that nobody decided, or that could not be applied, in time.
-async fn expire(server: &Server, now: Timestamp) -> Result<(), StoreError> {
+async fn expire(server: &Control, now: Timestamp) -> Result<(), StoreError> {
     let mut accounts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (account_id, id) in server.store().read().await?.proposals_expired(now).await? {
         accounts.entry(account_id).or_default().push(id);

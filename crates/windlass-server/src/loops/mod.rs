@@ -16,8 +16,8 @@ use windlass_store::StoreError;
 pub(crate) use workers::{Job, Workers};
 
 use crate::clock::now;
+use crate::control::Control;
 use crate::numbers::{self, Outcome};
-use crate::server::Server;
 
 /// Why waiting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) enum Pause {
 }
 
 /// Waits for a nudge, or for so long, or for the server to stop.
-pub(crate) async fn pause(server: &Server, nudge: &Notify, length: Duration) -> Pause {
+pub(crate) async fn pause(server: &Control, nudge: &Notify, length: Duration) -> Pause {
     let mut stopping = server.watch_stopping();
     if *stopping.borrow_and_update() {
         return Pause::Stopping;
@@ -44,11 +44,11 @@ pub(crate) async fn pause(server: &Server, nudge: &Notify, length: Duration) -> 
 /// Takes turns until the server stops: after a nudge, or when it is time again, or soon after the database failed.
 /// `part` is what is in trouble when a turn fails. Running a turn twice must change nothing.
 pub(crate) async fn every(
-    server: &Server,
+    server: &Control,
     part: &'static str,
     nudge: &Notify,
     rhythm: Duration,
-    mut turn: impl AsyncFnMut(&Server) -> Result<(), StoreError>,
+    mut turn: impl AsyncFnMut(&Control) -> Result<(), StoreError>,
 ) {
     let pace = Pace { part, nudge, rhythm };
     while !server.is_stopping() {
@@ -74,7 +74,7 @@ impl Pace<'_> {
     /// Notes what came of a turn, and rests until the next.
     pub(crate) async fn rest(
         &self,
-        server: &Server,
+        server: &Control,
         begun: Instant,
         turned: Result<(), StoreError>,
     ) -> Pause {
@@ -91,7 +91,7 @@ impl Pace<'_> {
 }
 
 /// Starts every loop.
-pub(crate) fn start(server: &Server) -> JoinSet<()> {
+pub(crate) fn start(server: &Control) -> JoinSet<()> {
     let mut loops = JoinSet::new();
     loops.spawn(crate::sync::run_loop(server.clone()));
     loops.spawn(crate::apply::run_loop(server.clone()));

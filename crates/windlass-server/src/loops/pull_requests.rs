@@ -10,11 +10,11 @@ use windlass_store::{PullRequestWish, Repository, StoreError};
 
 use super::{Job, Pace, Pause, Workers};
 use crate::clock::now;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::forge::{Foreseen, say_foreseen};
 use crate::preview::{self, PreviewError};
 use crate::quarantine::{Begin, HeldWork, Leave, begin, hold, refusal};
-use crate::server::Server;
 
 /// What is in trouble when a turn fails.
 const PART: &str = "pull requests";
@@ -34,7 +34,7 @@ const PAUSES: [Duration; 4] =
     [Duration::from_secs(2), Duration::from_secs(15), Duration::from_secs(60), Duration::from_secs(300)];
 
 /// Works until the server stops.
-pub(super) async fn run_loop(server: Server) {
+pub(super) async fn run_loop(server: Control) {
     let rhythm = server.config().rhythm.schedule;
     let mut workers = Workers::new(PLACES);
     let pace = Pace { part: PART, nudge: &server.nudges().pull_requests, rhythm };
@@ -49,7 +49,7 @@ pub(super) async fn run_loop(server: Server) {
 }
 
 /// Begins to look at what is due.
-async fn turn(server: &Server, workers: &mut Workers) -> Result<(), StoreError> {
+async fn turn(server: &Control, workers: &mut Workers) -> Result<(), StoreError> {
     let under_way = workers.lanes_under_way();
     let latest = now().after(PAUSES[PAUSES.len() - 1] * 2);
     let due = server.store().read().await?.pull_requests_due(now(), latest, READ_AT_ONCE).await?;
@@ -81,7 +81,7 @@ enum Turn {
     Elsewhere,
 }
 
-async fn look_under_lease(server: &Server, wish: &PullRequestWish) -> Result<Turn, StoreError> {
+async fn look_under_lease(server: &Control, wish: &PullRequestWish) -> Result<Turn, StoreError> {
     let name = wish.subject().key();
     let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
         return Ok(Turn::Elsewhere);
@@ -91,7 +91,7 @@ async fn look_under_lease(server: &Server, wish: &PullRequestWish) -> Result<Tur
     looked.map(|()| Turn::Taken)
 }
 
-async fn look(server: &Server, wish: &PullRequestWish) -> Result<(), StoreError> {
+async fn look(server: &Control, wish: &PullRequestWish) -> Result<(), StoreError> {
     let repository = server.store().read().await?.repository(&wish.account_id, &wish.repository_id).await?;
     let Some(repository) = repository else { return Ok(()) };
     if let Some(held) = &repository.quarantines.pull_requests {
@@ -121,7 +121,7 @@ enum Looked {
 }
 
 async fn preview_of(
-    server: &Server,
+    server: &Control,
     repository: &Repository,
     wish: &PullRequestWish,
     leave: Leave,
@@ -140,7 +140,7 @@ async fn preview_of(
 
 /// Plans no pull request of the repository any more: whoever opened this one can open another.
 async fn hold_all(
-    server: &Server,
+    server: &Control,
     repository: &Repository,
     wish: &PullRequestWish,
     suspicion: Suspicion,
@@ -160,7 +160,7 @@ fn next_try(attempts: i64) -> Option<Duration> {
     usize::try_from(attempts).ok().and_then(|nth| PAUSES.get(nth)).copied()
 }
 
-async fn put_off(server: &Server, wish: &PullRequestWish, until: Timestamp) -> Result<(), StoreError> {
+async fn put_off(server: &Control, wish: &PullRequestWish, until: Timestamp) -> Result<(), StoreError> {
     let mut writing = server.store().write().await?;
     writing.pull_request_later(wish, until).await?;
     writing.commit().await

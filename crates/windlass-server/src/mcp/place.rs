@@ -31,7 +31,7 @@ fn is_our_address(config: &Config, address: IpAddr) -> bool {
 }
 
 fn is_known_name(config: &Config, name: &str) -> bool {
-    let public = config.public_url.as_deref().and_then(|url| url::Url::parse(url).ok());
+    let public = config.control.public_url.as_deref().and_then(|url| url::Url::parse(url).ok());
     let public = public.as_ref().and_then(url::Url::host_str);
     config.mcp_hosts.iter().map(String::as_str).chain(public).any(|known| plain(known) == name)
 }
@@ -48,7 +48,7 @@ mod tests {
     fn config(listen: &str) -> Config {
         let mut config = Config::in_directory("unused");
         config.listen = listen.parse().expect("an address");
-        config.public_url = Some("https://windlass.example.com".to_owned());
+        config.control.public_url = Some("https://windlass.example.com".to_owned());
         config.mcp_hosts = vec!["Tools.Example.com".to_owned()];
         config
     }

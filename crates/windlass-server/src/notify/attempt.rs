@@ -14,10 +14,10 @@ use windlass_store::{Delivery, DeliveryState, Lease, NewEvent, Severity, StoreEr
 use super::alerts::find_provider;
 use super::intake::{FAILED, new_delivery};
 use crate::clock::now;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::loops::{Job, Workers};
 use crate::numbers;
-use crate::server::Server;
 
 /// Read at a time: enough to find some of every account that has some.
 const READ_AT_ONCE: usize = 200;
@@ -30,14 +30,14 @@ pub(crate) struct Attempted {
 }
 
 /// Whether anything is due, or a digest may be.
-pub(super) async fn is_work(server: &Server, now: Timestamp) -> Result<bool, StoreError> {
+pub(super) async fn is_work(server: &Control, now: Timestamp) -> Result<bool, StoreError> {
     let mut reading = server.store().read().await?;
     Ok(!reading.deliveries_due(now, 1).await?.is_empty() || !reading.deliveries_untold().await?.is_empty())
 }
 
 /// Begins to send what is due. Says whether anything is, be it under way already.
 pub(super) async fn begin_due(
-    server: &Server,
+    server: &Control,
     lease: &Lease,
     workers: &mut Workers,
     ended: &Arc<Notify>,
@@ -65,7 +65,7 @@ pub(super) async fn begin_due(
     Ok(is_work)
 }
 
-async fn send_one(server: &Server, lease: &Lease, delivery: Delivery) -> Result<(), StoreError> {
+async fn send_one(server: &Control, lease: &Lease, delivery: Delivery) -> Result<(), StoreError> {
     let mut stopping = server.watch_stopping();
     let outcome = tokio::select! {
         outcome = attempt(server, &delivery) => outcome?,
@@ -77,7 +77,7 @@ async fn send_one(server: &Server, lease: &Lease, delivery: Delivery) -> Result<
 }
 
 /// Tries one delivery, and says what came of it.
-async fn attempt(server: &Server, delivery: &Delivery) -> Result<Outcome, StoreError> {
+async fn attempt(server: &Control, delivery: &Delivery) -> Result<Outcome, StoreError> {
     let mut reading = server.store().read().await?;
     let provider = find_provider(&mut reading, &delivery.account_id, &delivery.provider).await?;
     let account = reading.account(&delivery.account_id).await?;
@@ -89,7 +89,7 @@ async fn attempt(server: &Server, delivery: &Delivery) -> Result<Outcome, StoreE
 }
 
 async fn send(
-    server: &Server,
+    server: &Control,
     provider: &NotificationProviderSpec,
     account: &str,
     delivery: &Delivery,
@@ -111,7 +111,7 @@ async fn send(
 
 /// Tries a message now, and keeps what came of it in the log. It is not tried again by itself.
 pub(crate) async fn try_now(
-    server: &Server,
+    server: &Control,
     account_id: &str,
     provider: (&str, &NotificationProviderSpec),
     message: &Message,
@@ -151,7 +151,7 @@ fn tried(delivery: &Delivery, outcome: &Outcome, now: Timestamp, jitter: f64) ->
 }
 
 async fn save(
-    server: &Server,
+    server: &Control,
     lease: &Lease,
     delivery: &Delivery,
     outcome: &Outcome,

@@ -14,7 +14,7 @@ use windlass_store::{
 
 use super::alerts::{self, Alert};
 use super::link;
-use crate::server::Server;
+use crate::control::Control;
 use crate::world::{Names, repository_names};
 
 /// Events looked at with one transaction.
@@ -40,7 +40,7 @@ struct Batch {
 }
 
 /// Accounts with events that alerts have not seen, or that have no alerts any more.
-pub(super) async fn accounts_to_look_at(server: &Server) -> Result<Vec<Behind>, StoreError> {
+pub(super) async fn accounts_to_look_at(server: &Control) -> Result<Vec<Behind>, StoreError> {
     let mut reading = server.store().read().await?;
     let mut found = Vec::new();
     for behind in reading.accounts_behind().await? {
@@ -53,7 +53,7 @@ pub(super) async fn accounts_to_look_at(server: &Server) -> Result<Vec<Behind>, 
 
 /// Looks at an account's new events.
 pub(super) async fn look(
-    server: &Server,
+    server: &Control,
     lease: &Lease,
     behind: &Behind,
     now: Timestamp,
@@ -94,7 +94,7 @@ pub(super) async fn look(
     }
 }
 
-fn public_url(server: &Server) -> Option<&str> {
+fn public_url(server: &Control) -> Option<&str> {
     server.config().public_url.as_deref()
 }
 
@@ -236,7 +236,7 @@ pub(super) fn new_delivery(
 }
 
 async fn save(
-    server: &Server,
+    server: &Control,
     lease: &Lease,
     account_id: &str,
     batch: &Batch,
@@ -254,7 +254,7 @@ async fn save(
 
 /// Tells providers how much they were not told one by one, once there is room for it.
 pub(super) async fn tell_suppressed(
-    server: &Server,
+    server: &Control,
     lease: &Lease,
     now: Timestamp,
 ) -> Result<(), StoreError> {

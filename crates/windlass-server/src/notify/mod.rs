@@ -20,8 +20,8 @@ use windlass_store::{Lease, StoreError};
 pub(crate) use attempt::try_now;
 
 use crate::clock::now;
+use crate::control::Control;
 use crate::loops::{Workers, every};
-use crate::server::Server;
 
 /// What only one server at a time does.
 const LEASE: &str = "notifications";
@@ -36,12 +36,12 @@ const RENEW: Duration = Duration::from_secs(5);
 const SENDING: Places = Places { all: 16, reserved: 4, per_account: 4, unproven: 2 };
 
 /// Works until the server stops.
-pub(crate) async fn run_loop(server: Server) {
+pub(crate) async fn run_loop(server: Control) {
     let rhythm = server.config().rhythm.notifications;
     every(&server, "notifications", &server.nudges().notifications, rhythm, turn).await;
 }
 
-async fn turn(server: &Server) -> Result<(), StoreError> {
+async fn turn(server: &Control) -> Result<(), StoreError> {
     let now = now();
     // Most turns find nothing to do, and then nothing is written: not even a lease.
     let behind = intake::accounts_to_look_at(server).await?;
@@ -58,7 +58,7 @@ async fn turn(server: &Server) -> Result<(), StoreError> {
 
 /// Looks at events and sends what is due until there is nothing more to do. What is slow to arrive keeps neither the
 /// events nor the deliveries of other accounts waiting.
-async fn work(server: &Server, lease: &Lease) -> Result<(), StoreError> {
+async fn work(server: &Control, lease: &Lease) -> Result<(), StoreError> {
     let mut workers = Workers::new(SENDING);
     let ended = Arc::new(Notify::new());
     loop {

@@ -6,8 +6,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use windlass_core::digest::Digest;
-
-use crate::clock::now;
+use windlass_core::time::Timestamp;
 
 /// How long people have at the provider, in seconds.
 pub(crate) const ATTEMPT_SECONDS: u64 = 600;
@@ -36,10 +35,10 @@ fn random_word() -> String {
 
 impl Attempt {
     /// A new one at this issuer.
-    pub(super) fn new(issuer: &str, next: &str, account: Option<&str>) -> Attempt {
+    pub(super) fn new(issuer: &str, next: &str, account: Option<&str>, now: Timestamp) -> Attempt {
         Attempt {
             aud: AUDIENCE.to_owned(),
-            exp: now().as_millis() / 1000 + i64::try_from(ATTEMPT_SECONDS).unwrap_or(i64::MAX),
+            exp: now.as_millis() / 1000 + i64::try_from(ATTEMPT_SECONDS).unwrap_or(i64::MAX),
             issuer: issuer.to_owned(),
             state: random_word(),
             nonce: random_word(),
@@ -79,11 +78,19 @@ impl Attempt {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
+
+    /// The library that opens attempts looks at the system's clock itself.
+    fn now() -> Timestamp {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or_default())
+    }
 
     #[test]
     fn an_attempt_is_opened_only_with_its_key_and_at_its_issuer() {
-        let mut attempt = Attempt::new("https://id.example.com", "/app", None);
+        let mut attempt = Attempt::new("https://id.example.com", "/app", None, now());
         let sealed = attempt.sealed(b"key");
         let open = |value: &str, key: &[u8], issuer: &str| Attempt::open(value, key, issuer).is_some();
         assert!(open(&sealed, b"key", "https://id.example.com"));
@@ -99,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_challenge_is_the_one_of_the_standard() {
-        let mut attempt = Attempt::new("", "", None);
+        let mut attempt = Attempt::new("", "", None, Timestamp::from_millis(0));
         "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".clone_into(&mut attempt.verifier);
         assert_eq!(attempt.challenge(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     }

@@ -20,14 +20,12 @@ use tokio::sync::Mutex;
 use url::Url;
 use url::form_urlencoded::Serializer;
 use windlass_api::permission::Role;
+use windlass_core::time::Timestamp;
 
 pub(crate) use attempt::{ATTEMPT_SECONDS, Attempt};
 pub(crate) use claims::{EmailIs, Stranger};
 pub(crate) use error::{Fault, OidcError, TokenFault};
 pub use settings::{Grant, OidcSettings, OidcSettingsError, Passwords};
-
-use crate::clock::now;
-use crate::keys::Keyring;
 
 use self::error::code_word;
 use self::keys::KeyRing;
@@ -130,9 +128,10 @@ impl Oidc {
         key: &[u8],
         next: &str,
         account: Option<&str>,
+        now: Timestamp,
     ) -> Result<(Url, String), OidcError> {
         let provider = self.provider().await?;
-        let attempt = Attempt::new(&self.settings.issuer, next, account);
+        let attempt = Attempt::new(&self.settings.issuer, next, account, now);
         let mut url = provider.authorization.clone();
         url.query_pairs_mut()
             .append_pair("response_type", "code")
@@ -146,10 +145,13 @@ impl Oidc {
         Ok((url, attempt.sealed(key)))
     }
 
-    /// The sign-in that a cookie tells of.
-    pub(crate) fn under_way(&self, cookie: Option<&str>, keys: &Keyring) -> Result<Attempt, OidcError> {
-        let open =
-            |value| keys.accepted(now()).find_map(|key| Attempt::open(value, key, &self.settings.issuer));
+    /// The sign-in that a cookie tells of, signed with one of the keys.
+    pub(crate) fn under_way<'k>(
+        &self,
+        cookie: Option<&str>,
+        mut keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<Attempt, OidcError> {
+        let open = |value| keys.find_map(|key| Attempt::open(value, key, &self.settings.issuer));
         cookie.and_then(open).ok_or(OidcError::NotUnderWay)
     }
 

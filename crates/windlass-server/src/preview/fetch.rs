@@ -5,8 +5,8 @@ use windlass_source::{CommitId, Credential, Revision, Scheme};
 use windlass_store::{Account, Repository, RunError};
 
 use super::{Looked, PreviewError};
+use crate::control::Control;
 use crate::quarantine::{Leave, wait_for_lease};
-use crate::server::Server;
 use crate::sync::{BringError, Brought, FetchPlan, bring, read_material, run_error};
 
 /// What a reference is.
@@ -23,7 +23,7 @@ pub(crate) fn commit_id(text: &str) -> Result<CommitId, RunError> {
 
 /// Fetches a revision and reads its fleet. Only one at a time for each repository, on whichever server.
 pub(super) async fn look(
-    server: &Server,
+    server: &Control,
     account: &Account,
     repository: &Repository,
     (revision, expected): (Revision, Option<CommitId>),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::PreviewError;
+use crate::fair_turns::Busy;
 
 /// Bytes of all bodies that were sent and not looked at yet.
 const WAITING_BYTES: usize = 256 << 20;
@@ -37,12 +37,12 @@ impl Bodies {
 
 impl HeldBody {
     /// Takes room for more bytes. No account takes more than half of it.
-    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), PreviewError> {
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), Busy> {
         let mut held = self.bodies.lock();
         let all: usize = held.values().sum();
         let own = held.get(&self.account).copied().unwrap_or(0);
         if all + bytes > WAITING_BYTES || own + bytes > WAITING_BYTES / 2 {
-            return Err(PreviewError::Busy);
+            return Err(Busy);
         }
         held.insert(self.account.clone(), own + bytes);
         self.bytes += bytes;

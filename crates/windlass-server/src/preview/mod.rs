@@ -24,9 +24,9 @@ pub(crate) use fetch::{REFERENCE_HELP, commit_id};
 pub(crate) use limit::Bodies;
 
 use crate::clock::now;
+use crate::control::Control;
 use crate::fair_turns::Busy;
 use crate::quarantine::{Leave, Requested, requested, to_the_end};
-use crate::server::Server;
 use crate::sync::{Material, internal, run_error};
 
 /// What to look at.
@@ -100,7 +100,7 @@ fn end_of<T>(made: &Result<T, PreviewError>) -> WorkEnd {
 /// What a reference of a repository would change. For whoever watches pull requests, who has leave to look at it: nobody
 /// asked, so nobody is on the record for it.
 pub(crate) async fn of_ref(
-    server: &Server,
+    server: &Control,
     repository: &Repository,
     reference: &str,
     leave: Leave,
@@ -115,7 +115,7 @@ pub(crate) async fn of_ref(
 
 /// What the tracked branch of a repository leads to now, read as if it were another account's, because someone asks.
 pub(crate) async fn read_branch(
-    server: &Server,
+    server: &Control,
     account: &Account,
     repository: &Repository,
     context: Context,
@@ -150,7 +150,7 @@ pub(crate) struct Asked {
 /// Makes a preview that someone asks for and keeps it, on a task that holds its turn to the end. The one that is returned
 /// has its whole document; the one that is kept may lack its last steps.
 pub(crate) async fn make(
-    server: &Server,
+    server: &Control,
     asked: Asked,
     turn: impl Send + 'static,
 ) -> Result<Preview, PreviewError> {
@@ -165,7 +165,7 @@ pub(crate) async fn make(
     .await
 }
 
-async fn make_now(server: &Server, asked: Asked, leave: Leave) -> Result<Preview, PreviewError> {
+async fn make_now(server: &Control, asked: Asked, leave: Leave) -> Result<Preview, PreviewError> {
     let Asked { repository, wanted, confirmation, by } = asked;
     let repository = &repository;
     let mut reading = server.store().read().await?;
@@ -242,7 +242,7 @@ async fn read_files(
 
 /// Keeps a preview in place of the last one of its reference.
 async fn keep(
-    server: &Server,
+    server: &Control,
     mut preview: Preview,
     short: Option<String>,
     repository: &Repository,

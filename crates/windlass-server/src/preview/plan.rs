@@ -9,7 +9,7 @@ use windlass_store::{Account, PreviewOutcome, Repository, StoreError};
 use super::{Looked, foresee};
 use crate::clock::now;
 use crate::contents;
-use crate::server::Server;
+use crate::control::Control;
 use crate::sync::{Compared, compare};
 
 /// A document that is longer is kept without its last steps.
@@ -38,7 +38,7 @@ pub(super) struct Found {
 
 impl Planning<'_> {
     /// Plans, unless the files have errors: what a broken fleet leaves out would look like destroys.
-    pub(super) async fn plan(&self, server: &Server, looked: Looked) -> Result<Found, StoreError> {
+    pub(super) async fn plan(&self, server: &Control, looked: Looked) -> Result<Found, StoreError> {
         let (looked, plan, foreseen) = match looked.material.has_errors() {
             true => (looked, Plan::nothing(&self.account.name), Vec::new()),
             false => self.compare(server, looked).await?,
@@ -72,7 +72,7 @@ impl Planning<'_> {
     /// Compares with the accepted state at one moment, and asks what would become of each step.
     async fn compare(
         &self,
-        server: &Server,
+        server: &Control,
         mut looked: Looked,
     ) -> Result<(Looked, Plan, Vec<Foreseen>), StoreError> {
         let now = now();

@@ -8,7 +8,7 @@ use windlass_store::{Repository, RunError, Severity, StoreError, Writing};
 
 use super::{Company, Leave, QUARANTINED};
 use crate::clock::now;
-use crate::server::Server;
+use crate::control::Control;
 use crate::sync::run_error;
 use crate::tell;
 
@@ -32,7 +32,7 @@ pub(crate) struct CountedWork<'s> {
 
 /// Counts the beginning of work, after waiting for the company it may be done in. The caller makes sure that nobody else
 /// works on the same subject.
-pub(crate) async fn begin<'s>(server: &Server, subject: Subject<'s>) -> Result<Begin<'s>, StoreError> {
+pub(crate) async fn begin<'s>(server: &Control, subject: Subject<'s>) -> Result<Begin<'s>, StoreError> {
     let company = server.company();
     let before = match company.take_survivor(&subject.key()) {
         Some(held) => held,
@@ -70,7 +70,7 @@ impl CountedWork<'_> {
     }
 
     /// Notes the end. Returns what is held against it now.
-    pub(crate) async fn end(self, server: &Server, end: WorkEnd) -> Result<Suspicion, StoreError> {
+    pub(crate) async fn end(self, server: &Control, end: WorkEnd) -> Result<Suspicion, StoreError> {
         let mut writing = server.store().write().await?;
         let after = self.end_in(&mut writing, end).await?;
         writing.commit().await?;
@@ -99,7 +99,7 @@ pub(crate) struct HeldWork<'h> {
 /// Has work on a repository not be done any more, and says so once. Nothing else is held against it from then on: whoever
 /// releases it lets it begin anew.
 pub(crate) async fn hold(
-    server: &Server,
+    server: &Control,
     repository: &Repository,
     held: HeldWork<'_>,
     suspicion: Suspicion,

@@ -9,9 +9,9 @@ use windlass_store::{Lease, Repository, RunError, new_id};
 use super::counted::HeldWork;
 use super::{Begin, Leave, QUARANTINED, begin, hold, refusal};
 use crate::clock::now;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::preview::PreviewError;
-use crate::server::Server;
 use crate::sync::{internal, run_error};
 
 /// How long whoever asked waits. The parts have limits of their own; this is for all of them together.
@@ -63,7 +63,7 @@ impl Requested {
 /// Does what someone asked for, if nothing is held against it, and counts it. Only one at a time for each repository, on
 /// whichever server. To be called on a task that nobody gives up: see [`to_the_end`].
 pub(crate) async fn requested<T, E, F>(
-    server: &Server,
+    server: &Control,
     asked: &Requested,
     work: impl FnOnce(Leave) -> F,
     end_of: impl Fn(&Result<T, E>) -> WorkEnd,
@@ -84,7 +84,7 @@ where
 }
 
 async fn counted<T, E, F>(
-    server: &Server,
+    server: &Control,
     asked: &Requested,
     work: impl FnOnce(Leave) -> F,
     end_of: impl Fn(&Result<T, E>) -> WorkEnd,
@@ -105,7 +105,7 @@ where
 
 /// Quarantines what servers died of, and says why it is not done.
 async fn quarantined(
-    server: &Server,
+    server: &Control,
     asked: &Requested,
     suspicion: Suspicion,
 ) -> Result<PreviewError, PreviewError> {
@@ -127,7 +127,7 @@ async fn quarantined(
 /// Waits for a lease that is held for as long as a fetch may take. One of its own for each who asks: two of the same
 /// server must not share it either.
 pub(crate) async fn wait_for_lease(
-    server: &Server,
+    server: &Control,
     name: &str,
     fetching: Duration,
 ) -> Result<Lease, PreviewError> {

@@ -11,9 +11,9 @@ use windlass_store::RunError;
 
 use super::fetch::{FetchPlan, run_error};
 use super::material::Material;
+use crate::control::Control;
 use crate::numbers::{self, Outcome};
 use crate::quarantine::Leave;
-use crate::server::Server;
 
 /// A commit that is in a mirror.
 pub(crate) struct Brought {
@@ -39,7 +39,7 @@ pub(crate) enum BringError {
 
 /// Fetches into the mirror in a directory, on a thread that may block.
 pub(crate) async fn bring(
-    server: &Server,
+    server: &Control,
     plan: &FetchPlan,
     directory: PathBuf,
     leave: Leave,

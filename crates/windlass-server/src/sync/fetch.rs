@@ -8,8 +8,8 @@ use windlass_source::{
 };
 use windlass_store::{Repository, RunError};
 
+use crate::control::Control;
 use crate::credential_binding::{self, CredentialUse, NotTold, git_destination};
-use crate::server::Server;
 
 /// A repository's configuration, checked, with its credential.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl FetchPlan {
     pub(crate) async fn of(
         repository: &Repository,
         account: &str,
-        server: &Server,
+        server: &Control,
     ) -> Result<FetchPlan, RunError> {
         let config = server.config();
         let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
@@ -48,7 +48,7 @@ impl FetchPlan {
         mut self,
         repository: &Repository,
         account: &str,
-        server: &Server,
+        server: &Control,
     ) -> Result<FetchPlan, RunError> {
         if let Some(path) = &repository.credential_path {
             let fields = server.config().credentials.read(account, path).await;
@@ -101,13 +101,13 @@ impl FetchPlan {
     pub(crate) fn fetch(
         &self,
         mirror: &Mirror,
-        server: &Server,
+        server: &Control,
     ) -> Result<Fetched, windlass_source::FetchError> {
         mirror.fetch(&self.options(server))
     }
 
     /// The same plan as the source wants it.
-    pub(crate) fn options<'p>(&'p self, server: &'p Server) -> FetchOptions<'p> {
+    pub(crate) fn options<'p>(&'p self, server: &'p Control) -> FetchOptions<'p> {
         FetchOptions {
             url: &self.url,
             revision: &self.revision,

@@ -31,16 +31,16 @@ pub(crate) use pretend::{PretendCommit, pretend_run};
 pub(crate) use queue::{MassDestroy, SyncRequest, queue_run};
 
 use crate::clock::now;
+use crate::control::Control;
 use crate::loops::{Job, Pace, Pause, Workers};
 use crate::numbers;
-use crate::server::Server;
 
 /// Runs at the same time. Most of them wait for other people's servers; how many read and compare at once is limited by
-/// [`Server::reading_turn`].
+/// [`Control::reading_turn`].
 const PLACES: Places = Places { all: 16, reserved: 4, per_account: 3, unproven: 2 };
 
 /// Works until the server stops. Runs that are under way are brought to an end.
-pub(crate) async fn run_loop(server: Server) {
+pub(crate) async fn run_loop(server: Control) {
     let mut workers = Workers::new(PLACES);
     let put_off: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     let pace = Pace { part: "sync", nudge: &server.nudges().sync, rhythm: server.config().rhythm.schedule };
@@ -57,7 +57,7 @@ pub(crate) async fn run_loop(server: Server) {
 /// Queues what is due and begins what is queued. `put_off` are runs that could not be worked on when they were tried last,
 /// because another replica has them, say: they come after the others.
 async fn turn(
-    server: &Server,
+    server: &Control,
     workers: &mut Workers,
     put_off: &Arc<Mutex<BTreeSet<String>>>,
 ) -> Result<(), windlass_store::StoreError> {

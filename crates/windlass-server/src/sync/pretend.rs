@@ -11,7 +11,7 @@ use super::material::{Known, Material};
 use super::run::{Gathered, Holding, fleet_error, stored};
 use super::save;
 use crate::clock::now;
-use crate::server::Server;
+use crate::control::Control;
 
 /// Longer than any test.
 const LEASE: Duration = Duration::from_secs(600);
@@ -27,7 +27,7 @@ pub(crate) struct PretendCommit {
 
 /// Works on a run as the sync loop does, but for the fetch.
 pub(crate) async fn pretend_run(
-    server: &Server,
+    server: &Control,
     mut run: Run,
     remote: impl Fn(&Repository) -> Option<PretendCommit>,
 ) -> Result<(), StoreError> {
@@ -57,7 +57,7 @@ pub(crate) async fn pretend_run(
 }
 
 async fn gather(
-    server: &Server,
+    server: &Control,
     run: &mut Run,
     repository: &Repository,
     commit: Option<PretendCommit>,

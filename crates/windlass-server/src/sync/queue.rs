@@ -6,8 +6,8 @@ use rand::RngExt as _;
 use windlass_core::time::Timestamp;
 use windlass_store::{Repository, Run, StoreError, Trigger, Writing};
 
+use crate::control::Control;
 use crate::crash::crash_point;
-use crate::server::Server;
 
 /// Due repositories taken at a time.
 const DUE_AT_ONCE: usize = 100;
@@ -76,7 +76,7 @@ fn joined(waiting: Trigger, request: &SyncRequest) -> Trigger {
 }
 
 /// Queues a run for every repository whose time has come, and sets when it comes again.
-pub(super) async fn queue_due(server: &Server, now: Timestamp) -> Result<(), StoreError> {
+pub(super) async fn queue_due(server: &Control, now: Timestamp) -> Result<(), StoreError> {
     let due = server.store().read().await?.repositories_due(now, DUE_AT_ONCE).await?;
     for repository in due {
         let mut writing = server.store().write().await?;

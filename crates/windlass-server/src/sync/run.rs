@@ -19,11 +19,11 @@ use super::fetch::{FetchPlan, run_error};
 use super::material::Known;
 use super::save;
 use crate::clock::now;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::fair_turns::Turn;
 use crate::numbers;
 use crate::quarantine::{Begin, CountedWork, Leave, begin};
-use crate::server::Server;
 use crate::telemetry::SPANS;
 use crate::tell;
 
@@ -43,7 +43,7 @@ pub(super) enum Ended {
 }
 
 /// Works on a run under its repository's lease.
-pub(super) async fn work(server: &Server, mut run: Run) -> Ended {
+pub(super) async fn work(server: &Control, mut run: Run) -> Ended {
     let name = format!("sync:{}", run.repository_id);
     let lease = match server.store().lease_take(&name, server.holder(), now(), LEASE).await {
         Ok(Some(lease)) => lease,
@@ -85,7 +85,7 @@ fn span_of(run: &Run) -> Span {
 }
 
 /// Renews a lease until it is lost.
-async fn keep(server: &Server, lease: &Lease) {
+async fn keep(server: &Control, lease: &Lease) {
     loop {
         tokio::time::sleep(RENEW).await;
         if let Ok(false) = server.store().lease_renew(lease, now(), LEASE).await {
@@ -94,7 +94,7 @@ async fn keep(server: &Server, lease: &Lease) {
     }
 }
 
-async fn finish(server: &Server, run: &mut Run, lease: &Lease) -> Result<Ended, StoreError> {
+async fn finish(server: &Control, run: &mut Run, lease: &Lease) -> Result<Ended, StoreError> {
     let mut reading = server.store().read().await?;
     let Some(current) = reading.run(&run.account_id, &run.id).await? else { return Ok(Ended::Finished) };
     if current.status != RunStatus::InProgress {
@@ -169,7 +169,7 @@ impl<'h> Holding<'h> {
 }
 
 /// Notes that a run began. Its event is told once, however often a server dies in the middle.
-async fn note_begin(server: &Server, run: &Run) -> Result<(), StoreError> {
+async fn note_begin(server: &Control, run: &Run) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&run.account_id).await?;
     let now = now();
     writing.run_begin(&run.id, now).await?;
@@ -192,7 +192,7 @@ pub(super) enum Gathered {
 
 /// Fetches and reads what the run compares.
 async fn gather(
-    server: &Server,
+    server: &Control,
     run: &mut Run,
     account: &Account,
     repository: &Repository,
@@ -268,7 +268,7 @@ fn signature_help() -> &'static str {
 
 /// The commit that was stored at the last good run, with the problems told then.
 pub(super) async fn stored(
-    server: &Server,
+    server: &Control,
     run: &mut Run,
     repository: &Repository,
 ) -> Result<Gathered, StoreError> {

@@ -30,17 +30,17 @@ use super::material::{Known, Material};
 use super::run::Holding;
 use crate::clock::{self, now};
 use crate::contents::LookedUp;
+use crate::control::Control;
 use crate::crash::crash_point;
 use crate::ending::{Ending, end_all};
 use crate::offer::{self, Offer, PlannedChange, open_proposals};
 use crate::quarantine::{HeldWork, hold, refusal};
-use crate::server::Server;
 use crate::set_approvals::SetApprovals;
 use crate::{apply, contents, tell, world};
 
 /// Notes that a run has its commit and compares. Told once, however often a server dies in the middle, and only of a
 /// commit that is new: most runs find none.
-pub(super) async fn fetched(server: &Server, run: &Run, movement: Movement) -> Result<(), StoreError> {
+pub(super) async fn fetched(server: &Control, run: &Run, movement: Movement) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&run.account_id).await?;
     writing.run_stage(&run.id, Stage::Comparing).await?;
     if run.attempt == 0 && movement != Movement::Unchanged {
@@ -53,7 +53,7 @@ pub(super) async fn fetched(server: &Server, run: &Run, movement: Movement) -> R
 
 /// Pins SSH host keys that were seen for the first time.
 pub(super) async fn pin_host_keys(
-    server: &Server,
+    server: &Control,
     run: &Run,
     repository: &Repository,
     lease: &Lease,
@@ -71,7 +71,7 @@ pub(super) async fn pin_host_keys(
 
 /// Ends a run that failed. Nothing else changes; what is known of the last good run stays.
 pub(super) async fn failed(
-    server: &Server,
+    server: &Control,
     run: &mut Run,
     repository: Option<&Repository>,
     holding: Holding<'_>,
@@ -113,7 +113,7 @@ pub(super) async fn failed(
 
 /// Ends a run that is not begun because of what is held against syncing its repository, which is quarantined.
 pub(super) async fn quarantined(
-    server: &Server,
+    server: &Control,
     run: &mut Run,
     repository: &Repository,
     lease: &Lease,
@@ -131,7 +131,7 @@ pub(super) async fn quarantined(
 
 /// Ends a run that is not begun because of a quarantine.
 pub(super) async fn refused(
-    server: &Server,
+    server: &Control,
     run: &mut Run,
     repository: &Repository,
     lease: &Lease,
@@ -150,7 +150,7 @@ enum Saving {
 
 /// Compares, decides and saves.
 pub(super) async fn compared(
-    server: &Server,
+    server: &Control,
     run: &mut Run,
     repository: &Repository,
     holding: Holding<'_>,
@@ -172,7 +172,7 @@ pub(super) async fn compared(
 /// Compares, decides and saves, if that needs nothing that was not looked up. The account's writes wait meanwhile, so that
 /// nothing moves in between.
 async fn try_to_save(
-    server: &Server,
+    server: &Control,
     run: &mut Run,
     repository: &Repository,
     holding: Holding<'_>,

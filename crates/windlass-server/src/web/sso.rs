@@ -14,6 +14,7 @@ use super::cookies::Cookie;
 use super::entrance::{Shown, begin as begin_session, sign_in_page};
 use super::visit::{Visit, local};
 use crate::auth::{Entry, SignedIn, count_provider_answer, record_refusal, sign_in_stranger};
+use crate::clock::now;
 use crate::http::error::status_of;
 use crate::http::request::{Answer, Query};
 use crate::oidc::{self, ATTEMPT_SECONDS, Attempt, Oidc, OidcError, Stranger};
@@ -40,7 +41,7 @@ pub(super) async fn begin(
     let oidc = server.oidc().ok_or_else(Refusal::not_found)?;
     let next = query.next.as_deref().and_then(local).filter(|next| next.len() <= MAX_NEXT).unwrap_or("/app");
     let account = query.account.as_deref().filter(|name| !name.is_empty() && name.len() <= MAX_ACCOUNT);
-    match oidc.begin(server.keys().signing(), next, account).await {
+    match oidc.begin(server.keys().signing(), next, account, now()).await {
         Ok((url, cookie)) => {
             let mut response = go(url.as_str());
             set_cookie(&mut response, Cookie::Attempt.set(&cookie, ATTEMPT_SECONDS, visit.scheme));
@@ -62,7 +63,7 @@ pub(super) async fn end(
     let oidc = server.oidc().ok_or_else(Refusal::not_found)?;
     let scheme = visit.scheme;
     let cookie = Cookie::Attempt.read(&headers, scheme);
-    let attempt = oidc.under_way(cookie, server.keys());
+    let attempt = oidc.under_way(cookie, server.keys().accepted(now()));
     let next = attempt.as_ref().ok().and_then(|attempt| local(&attempt.next)).unwrap_or("/app").to_owned();
     let came = come_in(&server, oidc, &visit, attempt, query.as_deref().unwrap_or_default()).await;
     let mut response = match came {

@@ -93,7 +93,7 @@ pub(crate) fn is_from_here(headers: &HeaderMap, server: &Server) -> bool {
     }
     let Some(origin) = headers.get("origin") else { return true };
     let Ok(origin) = origin.to_str() else { return false };
-    if server.config().public_url.as_deref() == Some(origin) {
+    if server.config().control.public_url.as_deref() == Some(origin) {
         return true;
     }
     let host = header_text(headers, "host");

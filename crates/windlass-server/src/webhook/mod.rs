@@ -9,7 +9,6 @@ mod setup;
 
 use std::time::{Duration, Instant};
 
-use axum::http::HeaderMap;
 use serde_json::json;
 use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::inbound::address::AddressBlock;
@@ -20,9 +19,8 @@ use windlass_store::{NewEvent, Received, Refused, Repository, Severity, StoreErr
 pub(crate) use setup::setup;
 
 use crate::clock::now;
-use crate::http::request::header_text;
+use crate::control::Control;
 use crate::numbers;
-use crate::server::Server;
 use crate::sync::{SyncRequest, queue_run};
 use crate::tell;
 
@@ -71,26 +69,26 @@ pub(crate) struct Request<'r> {
     pub(crate) repository: &'r str,
     /// Where it comes from.
     pub(crate) from: &'r str,
-    pub(crate) headers: &'r HeaderMap,
+    /// The text of a header.
+    pub(crate) header: &'r (dyn Fn(&str) -> Option<&'r str> + Sync),
     pub(crate) body: &'r [u8],
 }
 
 /// The secret of a repository's webhook.
-pub(crate) fn secret_of(server: &Server, repository_id: &str, generation: i64) -> Secret {
+pub(crate) fn secret_of(server: &Control, repository_id: &str, generation: i64) -> Secret {
     Secret::derive(server.keys().signing(), repository_id, generation)
 }
 
 /// Verifies a delivery with the repository's secret, or with the one it had before the server's key was rotated.
 fn verify_any<'b>(
-    server: &Server,
+    server: &Control,
     place: (&str, i64),
     request: &'b Request<'_>,
     now: Timestamp,
 ) -> Result<Delivery<'b>, Refusal> {
-    let header = |name: &str| header_text(request.headers, name);
     let verified = |key: &[u8]| {
         let secret = Secret::derive(key, place.0, place.1);
-        verify(Incoming { header: &header, body: request.body }, &secret, now)
+        verify(Incoming { header: request.header, body: request.body }, &secret, now)
     };
     let mut keys = server.keys().accepted(now);
     let first = verified(keys.next().unwrap_or_default());
@@ -101,7 +99,7 @@ fn verify_any<'b>(
 }
 
 /// Takes a delivery.
-pub(crate) async fn receive(server: &Server, request: &Request<'_>) -> Result<Outcome, Unwelcome> {
+pub(crate) async fn receive(server: &Control, request: &Request<'_>) -> Result<Outcome, Unwelcome> {
     let now = now();
     let mut reading = server.store().read().await?;
     let repository = reading.repository_of_webhook(request.repository).await?;
@@ -141,7 +139,7 @@ fn wish(branch: &str, meaning: Meaning) -> Wish {
 
 /// Does what a believed delivery asks for, once.
 async fn take(
-    server: &Server,
+    server: &Control,
     repository: &Repository,
     delivery: &Delivery<'_>,
     now: Timestamp,
@@ -169,7 +167,7 @@ async fn take(
 
 /// Writes what a delivery changes, and that it came, in one transaction.
 async fn act(
-    server: &Server,
+    server: &Control,
     repository: &Repository,
     delivery: &Delivery<'_>,
     wish: Wish,
@@ -251,7 +249,7 @@ fn received_event(
 /// Refuses a delivery. Those who send many wrong ones are asked to wait; they are still read, for what a stranger sends
 /// must not keep a forge out that comes through the same proxy.
 fn refuse(
-    server: &Server,
+    server: &Control,
     repository: Option<Repository>,
     refusal: Option<Refusal>,
     from: &str,
@@ -276,7 +274,7 @@ fn refuse(
 }
 
 async fn tell_refusal(
-    server: &Server,
+    server: &Control,
     repository: &Repository,
     refusal: Refusal,
     from: String,

@@ -39,9 +39,9 @@ pub(crate) fn run(options: &DemoOptions) -> Result<Exit, CommandError> {
     let ended = runtime()?.block_on(async {
         let mut config = Config::in_directory(root.join("data"));
         config.listen = options.listen;
-        config.insecure_git = windlass_server::Insecure::Allowed;
+        config.control.insecure_git = windlass_server::Insecure::Allowed;
         // Whoever tries it out may have a git server on the same machine.
-        config.allowed_addresses = AllowedAddress::loopback().to_vec();
+        config.control.allowed_addresses = AllowedAddress::loopback().to_vec();
         config.first_account = ACCOUNT.to_owned();
         config.first_admin = EMAIL.to_owned();
         let running = windlass_server::start(config).await.map_err(|error| start_error(&error))?;

@@ -4,8 +4,8 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use windlass_core::address_guard::PrivateAddresses;
 use windlass_server::{
-    CheckpointSettings, CheckpointWebhook, Config, Credentials, FirstLogin, Gitea, Rhythm, Running,
-    StartError, Timeouts, TlsFiles, TrustedProxies,
+    CheckpointSettings, CheckpointWebhook, Config, Credentials, FirstLogin, FirstStartError, Gitea, Rhythm,
+    Running, StartError, Timeouts, TlsFiles, TrustedProxies,
 };
 use windlass_store::Address;
 
@@ -79,7 +79,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     let mut config = Config::in_directory(&options.data.data_dir);
     config.database = address_of(&options.data)?;
     config.listen = options.listen;
-    config.public_url.clone_from(&options.public_url);
+    config.control.public_url.clone_from(&options.public_url);
     config.tls = tls_of(options)?;
     config.trusted_proxies = TrustedProxies::new(options.connections.trusted_proxy.clone());
     config.max_connections = options.connections.max_connections;
@@ -90,24 +90,24 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     };
     config.mcp_hosts.clone_from(&options.mcp_allowed_host);
     if options.allow_insecure_git {
-        config.insecure_git = windlass_server::Insecure::Allowed;
+        config.control.insecure_git = windlass_server::Insecure::Allowed;
     }
     if options.allow_insecure_notifications {
-        config.insecure_notifications = windlass_server::Plain::OnThisMachine;
+        config.control.insecure_notifications = windlass_server::Plain::OnThisMachine;
     }
-    config.allowed_addresses.clone_from(&options.addresses.allow_address);
+    config.control.allowed_addresses.clone_from(&options.addresses.allow_address);
     if options.addresses.deny_private_addresses {
-        config.private_addresses = PrivateAddresses::Refused;
+        config.control.private_addresses = PrivateAddresses::Refused;
     }
-    config.unreached_after = options.addresses.unreached_after;
+    config.control.unreached_after = options.addresses.unreached_after;
     config.secret_key = keys::source_of(&options.key)?;
-    config.credentials = credentials_of(options)?;
-    config.forge_api_hosts.clone_from(&options.forge.forge_api_host);
-    config.gitea = gitea_of(&options.forge)?;
+    config.control.credentials = credentials_of(options)?;
+    config.control.forge_api_hosts.clone_from(&options.forge.forge_api_host);
+    config.control.gitea = gitea_of(&options.forge)?;
     config.oidc = oidc::settings(&options.oidc)?;
-    config.checkpoints = checkpoints_of(options)?;
-    config.max_proposals = options.max_proposals_per_tick;
-    config.rhythm = Rhythm {
+    config.control.checkpoints = checkpoints_of(options)?;
+    config.control.max_proposals = options.max_proposals_per_tick;
+    config.control.rhythm = Rhythm {
         drift: options.drift_interval,
         proposal_lifetime: options.proposal_lifetime,
         ..Rhythm::default()
@@ -172,7 +172,10 @@ pub(super) fn start_error(error: &StartError) -> CommandError {
         StartError::Notifications(_) => "check that the system's certificates can be read",
         StartError::Oidc(error) => oidc::help(error),
         StartError::Tls(_) => "check --tls-cert and --tls-key",
-        StartError::Password => "the system gave no random numbers",
+        StartError::FirstStart(FirstStartError::Store(_)) => {
+            "check --database, and that the server there runs and lets you in"
+        }
+        StartError::FirstStart(FirstStartError::Password) => "the system gave no random numbers",
     };
     CommandError::told(error.to_string(), help)
 }

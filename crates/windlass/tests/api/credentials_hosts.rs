@@ -39,7 +39,7 @@ async fn start_below(credentials: &str) -> Installation {
 
 async fn start_in(directory: TempDir, credentials: &str) -> Installation {
     let mut config = config(directory.path());
-    config.credentials = windlass_server::credentials_in(&directory.path().join(credentials));
+    config.control.credentials = windlass_server::credentials_in(&directory.path().join(credentials));
     Installation::start_with(directory, config).await
 }
 

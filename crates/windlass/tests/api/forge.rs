@@ -29,8 +29,8 @@ impl Place {
         let text = json!({"token": PretendForge::TOKEN}).to_string();
         std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
         let mut config = config(directory.path());
-        config.credentials = windlass_server::credentials_in(directory.path());
-        config.forge_api_hosts = vec![forge.host()];
+        config.control.credentials = windlass_server::credentials_in(directory.path());
+        config.control.forge_api_hosts = vec![forge.host()];
         let installation = Installation::start_with(directory, config).await;
         let admin = installation.admin().await;
         let work = fleet(FLEET);

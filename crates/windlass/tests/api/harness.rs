@@ -98,12 +98,12 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) fn config(directory: &std::path::Path) -> Config {
     let mut config = Config::in_directory(directory.join("data"));
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    config.insecure_git = Insecure::Allowed;
+    config.control.insecure_git = Insecure::Allowed;
     // The tests' git servers and forges are on this machine.
-    config.allowed_addresses = AllowedAddress::loopback().to_vec();
-    config.unreached_after = Duration::ZERO;
+    config.control.allowed_addresses = AllowedAddress::loopback().to_vec();
+    config.control.unreached_after = Duration::ZERO;
     config.first_account = "acme".to_owned();
-    config.max_proposals = 1_000;
+    config.control.max_proposals = 1_000;
     config
 }
 
@@ -115,7 +115,7 @@ impl Installation {
     }
 
     pub(crate) async fn start_with(directory: TempDir, config: Config) -> Installation {
-        let (database, key) = (config.database.clone(), config.data_dir.join("secret.key"));
+        let (database, key) = (config.database.clone(), config.control.data_dir.join("secret.key"));
         let running = windlass_server::start(config).await.unwrap();
         let store = Store::open(&database).await.unwrap();
         let mut reading = store.read().await.unwrap();

@@ -28,7 +28,7 @@ pub(crate) async fn small() -> Scene {
 pub(crate) async fn scene(nodes: usize) -> Scene {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config(directory.path());
-    config.rhythm.drift = Duration::from_millis(200);
+    config.control.rhythm.drift = Duration::from_millis(200);
     let installation = Installation::start_with(directory, config).await;
     let account = installation.account.clone();
     let admin = installation.person_called("ada@example.com", &account, Role::Admin).await;

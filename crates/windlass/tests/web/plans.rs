@@ -14,7 +14,7 @@ fn clusters(count: usize) -> String {
 async fn small_cap() -> Installation {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config(directory.path());
-    config.max_proposals = 5;
+    config.control.max_proposals = 5;
     Installation::start_with(directory, config).await
 }
 

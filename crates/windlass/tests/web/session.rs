@@ -116,7 +116,7 @@ async fn the_cookie_is_kept_from_scripts_and_other_sites_and_behind_https_from_e
 
     let directory = tempfile::tempdir().unwrap();
     let mut secure = config(directory.path());
-    secure.public_url = Some("https://windlass.example.com".to_owned());
+    secure.control.public_url = Some("https://windlass.example.com".to_owned());
     let installation = Installation::start_with(directory, secure).await;
     let (email, once) = newcomer(&installation).await;
     let mut browser = Browser::new(&installation);

@@ -93,7 +93,7 @@ async fn what_is_no_message_is_refused_and_bound_in_size() {
 async fn a_name_that_was_allowed_is_one_of_ours() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = crate::harness::config(directory.path());
-    config.public_url = Some("https://windlass.example.com".to_owned());
+    config.control.public_url = Some("https://windlass.example.com".to_owned());
     config.mcp_hosts = vec!["tools.example.com".to_owned()];
     let installation = Installation::start_with(directory, config).await;
     let admin = installation.admin().await;

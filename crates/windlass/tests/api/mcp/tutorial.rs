@@ -33,8 +33,8 @@ async fn with_gitea(gitea: &PretendForge) -> Installation {
     fs::write(&token, json!({"token": PretendForge::TOKEN}).to_string()).unwrap();
     fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
     let mut config = config(directory.path());
-    config.credentials = credentials_in(directory.path());
-    config.gitea = Some(Gitea::new(&gitea.url(), "gitea", None).unwrap());
+    config.control.credentials = credentials_in(directory.path());
+    config.control.gitea = Some(Gitea::new(&gitea.url(), "gitea", None).unwrap());
     Installation::start_with(directory, config).await
 }
 

@@ -1,0 +1,41 @@
+//! The Gitea in which repositories are made on request, as an operator names it.
+
+use windlass_forge::api::{AddressError, ApiAddress, ForgeKind, Plain};
+
+/// Why a Gitea cannot be used as it was named.
+#[derive(Debug, thiserror::Error)]
+#[error("the address of Gitea cannot be used: {source}")]
+pub struct GiteaError {
+    source: AddressError,
+}
+
+impl GiteaError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self.source {
+            AddressError::Plain => "use https://; plain http only on this machine",
+            _ => "write --gitea-url https://gitea.example.com",
+        }
+    }
+}
+
+/// A Gitea or Forgejo, and where its token is kept.
+#[derive(Clone, Debug)]
+pub struct Gitea {
+    pub(crate) address: ApiAddress,
+    pub(crate) credential_path: String,
+    pub(crate) ca_pem: Option<String>,
+}
+
+impl Gitea {
+    /// The Gitea at an address. `{account}` in the path of the token stands for the account's name; `ca_pem` is trusted
+    /// beside the system's authorities.
+    pub fn new(url: &str, credential_path: &str, ca_pem: Option<String>) -> Result<Gitea, GiteaError> {
+        let address = ApiAddress::read(url, ForgeKind::Gitea, Plain::Allowed);
+        let address = address.map_err(|source| GiteaError { source })?;
+        if !address.is_private_way() {
+            return Err(GiteaError { source: AddressError::Plain });
+        }
+        Ok(Gitea { address, credential_path: credential_path.to_owned(), ca_pem })
+    }
+}
