@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::permission::{Permission, Role};
+use crate::permission::{Permission, PermissionSchema, Role, RoleSchema};
 
 /// A sign-in.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -41,8 +41,10 @@ pub struct Me {
     /// The account's name.
     pub account_name: String,
     /// Their role there.
+    #[schemars(with = "RoleSchema")]
     pub role: Role,
     /// What this request may do: the role's permissions, or fewer with an API token.
+    #[schemars(with = "Vec<PermissionSchema>")]
     pub permissions: Vec<Permission>,
     /// The API token used.
     pub token_name: Option<String>,
@@ -74,6 +76,7 @@ pub struct UserBody {
     #[serde(default)]
     pub name: String,
     /// Their role.
+    #[schemars(with = "RoleSchema")]
     pub role: Role,
 }
 
@@ -83,6 +86,7 @@ pub struct UserBody {
 pub struct UserPatch {
     /// Their role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<RoleSchema>")]
     pub role: Option<Role>,
     /// Whether they may not sign in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,6 +109,7 @@ pub struct UserInfo {
     /// Their name.
     pub name: String,
     /// Their role.
+    #[schemars(with = "RoleSchema")]
     pub role: Role,
     /// Whether they may not sign in.
     pub disabled: bool,
@@ -163,6 +168,7 @@ pub struct InvitationInfo {
     /// Who is asked.
     pub email: String,
     /// The role they would have.
+    #[schemars(with = "RoleSchema")]
     pub role: Role,
     /// Who asks.
     pub invited_by: String,
@@ -187,6 +193,7 @@ pub struct ReceivedInvitation {
     /// The account's name.
     pub account: String,
     /// The role you would have there.
+    #[schemars(with = "RoleSchema")]
     pub role: Role,
     /// Who asks.
     pub invited_by: String,
@@ -209,6 +216,7 @@ pub struct JoinedAccount {
     /// The account's name: sign in to it to work there.
     pub account: String,
     /// Your role there.
+    #[schemars(with = "RoleSchema")]
     pub role: Role,
 }
 
@@ -227,6 +235,7 @@ pub struct TokenBody {
     pub name: String,
     /// What it may do; never more than you. Left out: read.
     #[serde(default)]
+    #[schemars(with = "Vec<PermissionSchema>")]
     pub permissions: Vec<Permission>,
     /// Days until it ends, 1 to 365. Default 90.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,6 +250,7 @@ pub struct TokenInfo {
     /// What it is for.
     pub name: String,
     /// What it may do.
+    #[schemars(with = "Vec<PermissionSchema>")]
     pub permissions: Vec<Permission>,
     /// Who made it.
     pub created_by: String,

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod key;
 mod people;
+mod permission;
 mod role;
 
 pub use checkpoint::{CheckpointPace, is_checkpoint_due};
@@ -10,4 +11,5 @@ pub use key::{KeyAdmission, admit_key};
 pub use people::{
     Addition, Caller, ChangeRefusal, PersonChange, Standing, Target, Tenancy, how_to_add, may_change,
 };
+pub use permission::{Permission, Role};
 pub use role::RoleSource;
