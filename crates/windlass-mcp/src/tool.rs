@@ -62,7 +62,7 @@ pub(crate) trait Asked: Send + Sync {
 
 /// What is told of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub struct Told {
     /// In one sentence, for people and for programs that read no more.
     pub(crate) text: String,
     /// The whole of it: an object.

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use windlass_control::config::ControlConfig;
+use windlass_control::keys::KeySource;
 use windlass_core::inbound::forwarded::TrustedProxies;
+use windlass_oidc::settings::OidcSettings;
 use windlass_store::Address;
 
-use crate::connections::{Timeouts, TlsFiles};
-use crate::control_config::ControlConfig;
-use crate::keys::KeySource;
-use crate::oidc::OidcSettings;
+use crate::connections::Timeouts;
+use crate::connections::tls::TlsFiles;
 
 /// Everything that can be configured.
 #[derive(Clone, Debug)]

@@ -1,81 +1,42 @@
-//! The control plane: loops, HTTP and authentication.
-//!
-//! Loops are load → decide → save: they read rows, call a core function, and write in one transaction. They take no
-//! input but rows; a timer or a nudge wakes them, and running one twice changes nothing. Requests write rows and nudge.
+//! The control plane over HTTP: start-up, authentication, the API, the web app and MCP, each thin over `windlass-control`.
 
-mod allowance;
-mod apply;
-mod ask_again;
 mod auth;
-mod checkpoint;
-mod clock;
 mod config;
 mod connections;
-mod contents;
-mod control;
-mod control_config;
-mod crash;
-mod credential_binding;
-mod decide;
-mod direct;
-mod drift;
-mod ending;
-mod fair_turns;
-mod first_start;
-mod forge;
 #[cfg(test)]
 mod gate_machine;
-mod gatekeeper;
-mod grant;
-mod holdings;
 mod http;
-mod keys;
-mod loops;
-mod lost_approver;
+mod limits;
 mod mcp;
-mod notify;
-mod numbers;
-mod offer;
-mod oidc;
-mod once;
-mod payload;
-mod preview;
-mod quarantine;
-mod recover;
-mod refusal;
-mod regate;
-mod server;
-mod set_approvals;
+mod routes;
 mod start;
-mod sync;
+mod state;
 mod telemetry;
-mod tell;
 mod web;
-mod webhook;
-mod world;
 
-pub use checkpoint::{
-    CheckpointFault, CheckpointSettings, CheckpointWebhook, WebhookAddressError, check_checkpoints,
-    first_fault,
-};
 pub use config::Config;
-pub use connections::{Timeouts, TlsError, TlsFiles};
-pub use control_config::{ControlConfig, Gitea, GiteaError, Rhythm, credentials_in, credentials_in_vault};
-pub use crash::{
-    CRASH_POINTS, NOTIFY_CRASH_POINTS, PLAN_CRASH_POINTS, PREVIEW_CRASH_POINTS, REQUEST_CRASH_POINTS,
-};
+pub use connections::Timeouts;
+pub use connections::tls::{TlsError, TlsFiles};
 pub use ipnet::IpNet as TrustedNetwork;
-pub use keys::{KeyError, KeySource, RotatedKey, check_key, fingerprint_of, reset_key, rotate_key};
-pub use windlass_core::inbound::forwarded::{TrustedProxies, read_network};
-pub use windlass_notify::Plain;
-pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
-pub use windlass_source::Insecure;
-
-pub use numbers::metrics_page;
+pub use start::{Running, StartError, make_private, open_lock, start};
 #[cfg(feature = "otlp")]
 pub use telemetry::{Telemetry, TelemetryError};
-
-pub use first_start::{FirstLogin, FirstStartError};
-pub use oidc::{Grant, OidcSettings, OidcSettingsError, Passwords};
-pub use recover::{Recovery, RecoveryError, TokenFate, recover_admin};
-pub use start::{Running, StartError, make_private, open_lock, start};
+pub use windlass_control::ask::first_start::{FirstLogin, FirstStartError};
+pub use windlass_control::ask::recover::{Recovery, RecoveryError, TokenFate, recover_admin};
+pub use windlass_control::checkpoint::sign::check_checkpoints;
+pub use windlass_control::checkpoint::trust::{CheckpointFault, first_fault};
+pub use windlass_control::config::checkpoints::{CheckpointSettings, CheckpointWebhook, WebhookAddressError};
+pub use windlass_control::config::gitea::{Gitea, GiteaError};
+pub use windlass_control::config::{ControlConfig, Rhythm, credentials_in, credentials_in_vault};
+pub use windlass_control::crash::{
+    CRASH_POINTS, NOTIFY_CRASH_POINTS, PLAN_CRASH_POINTS, PREVIEW_CRASH_POINTS, REQUEST_CRASH_POINTS,
+};
+pub use windlass_control::keys::KeySource;
+pub use windlass_control::keys::change::{RotatedKey, check_key, fingerprint_of, reset_key, rotate_key};
+pub use windlass_control::keys::error::KeyError;
+pub use windlass_control::metrics::metrics_page;
+pub use windlass_core::inbound::forwarded::{TrustedProxies, read_network};
+pub use windlass_notify::Plain;
+pub use windlass_oidc::settings::{Grant, OidcSettings, OidcSettingsError, Passwords};
+pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
+pub use windlass_source::Insecure;

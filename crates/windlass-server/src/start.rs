@@ -8,18 +8,25 @@ use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use windlass_store::{Store, StoreError};
+use windlass_control::ask::first_start::{FirstLogin, FirstStartError, first_start};
+use windlass_control::ask::{credential_binding, policy};
+use windlass_control::clock::now;
+use windlass_control::control::{Control, Parts};
+use windlass_control::keys::admit::take_keys;
+use windlass_control::keys::error::KeyError;
+use windlass_control::keys::signed_heads::SignedHeads;
+use windlass_control::{loops, metrics};
+use windlass_oidc::{Granted, Oidc};
 
-use crate::checkpoint::SignedHeads;
-use crate::clock::now;
 use crate::config::Config;
-use crate::connections::{ListenOptions, TlsError, TlsKeys, listen, reload_loop};
-use crate::control::{Control, Parts};
-use crate::first_start::{FirstLogin, FirstStartError, first_start};
-use crate::keys::{KeyError, take_keys};
-use crate::oidc::{Granted, Oidc, OidcSettingsError};
-use crate::server::Server;
-use crate::{credential_binding, http, loops};
+use crate::connections::listen::{ListenOptions, listen};
+use crate::connections::tls::{TlsError, TlsKeys, reload_loop};
+use crate::routes;
+use crate::state::Server;
+
+use windlass_oidc::settings::OidcSettingsError;
+use windlass_store::Store;
+use windlass_store::StoreError;
 
 /// How long a data directory that is in use is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
@@ -94,7 +101,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     }
     let keys = take_keys(&store, &config.secret_key, &config.control.data_dir, now()).await?;
     let signed_heads = SignedHeads::read(&config.control.data_dir).map_err(unusable)?;
-    http::bind_stored_policies(&store).await?;
+    policy::bind_stored_policies(&store).await?;
     let first_login = first_start(&store, &config.first_account, &config.first_admin).await?;
     credential_binding::bind_existing(&store, &config.control).await?;
     let listener = TcpListener::bind(config.listen)
@@ -103,7 +110,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let address =
         listener.local_addr().map_err(|source| StartError::Listen { address: config.listen, source })?;
     let oidc = single_sign_on(&store, &config, address).await?;
-    http::gather_numbers();
+    metrics::gather_numbers();
     let guard = windlass_outbound::Guard::new(config.control.address_rules());
     let sender = windlass_notify::Sender::new(config.control.insecure_notifications, &guard)?;
     let control = Control::new(config.control.clone(), Parts { store, keys, signed_heads, sender });
@@ -113,7 +120,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         let every = server.config().certificates_every;
         loops.spawn(reload_loop(Arc::clone(keys), every, server.watch_stopping()));
     }
-    let router = http::router(&server);
+    let router = routes::router(&server);
     let options = ListenOptions {
         connections: Arc::clone(server.connections()),
         trusted_proxies: server.config().trusted_proxies.clone(),
@@ -125,7 +132,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 
 /// A directory that only its owner can look into.
 pub fn make_private(directory: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+    use std::os::unix::fs::DirBuilderExt as _;
+    use std::os::unix::fs::PermissionsExt as _;
     if !directory.exists() {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     }

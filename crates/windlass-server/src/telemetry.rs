@@ -1,11 +1,8 @@
 //! Traces for a collector: OTLP over HTTP, where one was named. Without one nothing here runs, and a span costs a glance at
 //! a level.
 //!
-//! Only spans of the target [`SPANS`] are sent. Their fields are ids, routes, counts and words of our own: never what was
+//! Only spans of the target `windlass_control::spans::SPANS` are sent. Their fields are ids, routes, counts and words of our own: never what was
 //! asked, answered, typed or read.
-
-/// The target of what is sent. It is no module: no filter for logs names it by accident.
-pub(crate) const SPANS: &str = "windlass_spans";
 
 #[cfg(feature = "otlp")]
 pub use exporting::{Telemetry, TelemetryError};
@@ -44,25 +41,37 @@ pub(crate) fn continue_trace(_: &tracing::Span, _: &axum::http::HeaderMap) {}
 mod exporting {
     use std::pin::Pin;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering;
     use std::time::Duration;
 
     use opentelemetry::KeyValue;
     use opentelemetry::trace::TracerProvider as _;
-    use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
-    use opentelemetry_otlp::{SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+    use opentelemetry_http::Bytes;
+    use opentelemetry_http::HttpClient;
+    use opentelemetry_http::HttpError;
+    use opentelemetry_http::Request;
+    use opentelemetry_http::Response;
+    use opentelemetry_otlp::SpanExporter;
+    use opentelemetry_otlp::WithExportConfig as _;
+    use opentelemetry_otlp::WithHttpConfig as _;
     use opentelemetry_sdk::Resource;
     use opentelemetry_sdk::trace::SdkTracerProvider;
     use tokio::runtime::Handle;
     use tracing::Subscriber;
     use tracing_subscriber::Layer;
-    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::filter::LevelFilter;
+    use tracing_subscriber::filter::Targets;
     use tracing_subscriber::registry::LookupSpan;
     use url::Url;
     use windlass_core::address_guard::AddressRules;
-    use windlass_outbound::{Guard, Http, HttpOptions, Proxies, TlsTrust};
+    use windlass_outbound::Guard;
+    use windlass_outbound::Http;
+    use windlass_outbound::HttpOptions;
+    use windlass_outbound::Proxies;
+    use windlass_outbound::TlsTrust;
 
-    use super::SPANS;
+    use windlass_control::spans::SPANS;
 
     /// A collector that takes longer loses the spans, not the server its time.
     const PATIENCE: Duration = Duration::from_secs(5);

@@ -20,7 +20,7 @@ pub(super) struct Request {
     /// Parts of the path below the API's base, each percent-encoded when it is sent: no `/` in one can lead elsewhere.
     pub(super) path: Vec<String>,
     pub(super) query: Vec<(&'static str, String)>,
-    pub(super) body: Option<Value>,
+    pub body: Option<Value>,
     /// What it is for, to go on after "cannot": `set a commit status of acme/fleet`.
     pub(super) doing: String,
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
+use windlass_control::clock::now;
 use windlass_core::redacted::Redacted;
 use windlass_store::new_id;
 
-use crate::clock::now;
-use crate::server::Server;
+use crate::state::Server;
 
 /// How long a device is known after someone signed in on it: as long as a place is.
 pub(crate) const DEVICE: Duration = Duration::from_secs(90 * 24 * 3600);

@@ -6,57 +6,22 @@ use std::time::{Duration, Instant};
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
-use windlass_api::permission::{Permission, Role};
-use windlass_core::access::RoleSource;
+use windlass_api::permission::Permission;
+use windlass_control::caller::{Identity, standing_role};
+use windlass_control::clock::now;
+use windlass_control::secret::{TOKEN_PREFIX, hash_of_secret};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, Member, Origin, Reading, StoreError};
+use windlass_store::{Reading, StoreError};
 
-use super::login::SESSION;
-use super::secret::{TOKEN_PREFIX, hash_of_secret};
-use crate::clock::now;
-use crate::server::Server;
+use crate::state::Server;
 
 /// Whom sessions are for. A token made for anything else is refused.
 const AUDIENCE: &str = "windlass";
 
 /// A token's last use is noted no more often than this.
 const USE_NOTED: Duration = Duration::from_secs(60);
-
-/// Who is asking.
-#[derive(Clone, Debug)]
-pub(crate) struct Identity {
-    pub(crate) account_id: String,
-    pub(crate) account_name: String,
-    pub(crate) user_id: String,
-    pub(crate) email: String,
-    pub(crate) role: Role,
-    pub(crate) permissions: BTreeSet<Permission>,
-    pub(crate) token: Option<(String, String)>,
-    pub(crate) session_id: Option<String>,
-    pub(crate) is_root: bool,
-    pub(crate) must_change_password: bool,
-    pub(crate) address: String,
-    pub(crate) request_id: String,
-}
-
-impl Identity {
-    /// The same for the audit log.
-    pub(crate) fn actor(&self) -> Actor {
-        let name = match &self.token {
-            Some((_, name)) => format!("{} (token {name})", self.email),
-            None => self.email.clone(),
-        };
-        Actor {
-            name,
-            id: Some(self.user_id.clone()),
-            token_id: self.token.as_ref().map(|(id, _)| id.clone()),
-            address: Some(self.address.clone()),
-            request_id: Some(self.request_id.clone()),
-        }
-    }
-}
 
 /// Why nobody could be told.
 #[derive(Debug)]
@@ -176,21 +141,6 @@ async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Resul
     }
     identity.token = Some((token.id, token.name));
     Ok(identity)
-}
-
-/// Whether a member's role holds now.
-pub(crate) fn role_holds(member: &Member, now: Timestamp) -> bool {
-    let source = match member.origin {
-        Origin::Hand => RoleSource::Hand,
-        Origin::Groups => RoleSource::Groups { proved_at: member.proved_at },
-    };
-    source.holds(now, SESSION)
-}
-
-/// The role that a member has now; none if they are shut out, or if what gave it holds no longer.
-pub(crate) fn standing_role(member: &Member, now: Timestamp) -> Option<Role> {
-    let is_shut_out = member.user.disabled_at.is_some() || member.user.email.is_empty();
-    Role::from_slug(&member.role).filter(|_| !is_shut_out && role_holds(member, now))
 }
 
 /// A person in an account, as they are now.

@@ -1,26 +1,28 @@
 //! Signing in with a password. How often one may try is decided in the core.
 
-use std::time::Duration;
-
 use serde_json::json;
+use windlass_control::caller::SESSION;
+use windlass_control::clock::now;
+use windlass_control::password::verify_password;
+use windlass_control::{metrics, record};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, AuditEntry, Outcome, Session, StoreError, User, new_id};
 
-use super::device::{read_device, sign_device};
-use super::identity::sign_session;
-use super::password::verify_password;
-use super::throttle::{Counted, Trier, count_sign_in, foresee_sign_in};
-use super::turns::Busy;
-use crate::clock::now;
-use crate::numbers;
-use crate::oidc::Passwords;
-use crate::server::Server;
-use crate::tell;
+use crate::auth::device::{read_device, sign_device};
+use crate::auth::error::LoginError;
+use crate::auth::identity::sign_session;
+use crate::auth::throttle::{Counted, Trier, count_sign_in, foresee_sign_in};
+use crate::state::Server;
 
-/// How long a session lasts, and what someone's groups give them.
-pub(super) const SESSION: Duration = Duration::from_secs(12 * 3600);
+use windlass_oidc::settings::Passwords;
+use windlass_store::Actor;
+use windlass_store::AuditEntry;
+use windlass_store::Outcome;
+use windlass_store::Session;
+use windlass_store::StoreError;
+use windlass_store::User;
+use windlass_store::new_id;
 
 /// Someone's wish to sign in.
 pub(crate) struct PasswordSignIn<'s> {
@@ -41,33 +43,6 @@ pub(crate) struct SignedIn {
     pub(crate) expires_at: Timestamp,
     /// What their browser keeps for the next sign-in.
     pub(crate) device: Option<Redacted<String>>,
-}
-
-/// Why someone could not sign in.
-#[derive(Debug)]
-pub(crate) enum LoginError {
-    /// Wrong e-mail address, password or account: which, is not told.
-    Refused,
-    /// The same where passwords are for administrators of the installation alone.
-    RefusedHere,
-    /// Too many failures; wait so long.
-    Throttled(Duration),
-    /// Too many people sign in at this moment.
-    Busy,
-    /// The database could not tell.
-    Store(StoreError),
-}
-
-impl From<StoreError> for LoginError {
-    fn from(error: StoreError) -> LoginError {
-        LoginError::Store(error)
-    }
-}
-
-impl From<Busy> for LoginError {
-    fn from(_: Busy) -> LoginError {
-        LoginError::Busy
-    }
 }
 
 /// Signs someone in.
@@ -147,9 +122,9 @@ pub(super) async fn begin_session(
     let block = AddressBlock::of_text(&session.address).to_string();
     writing.sign_in_place_note(&user.id, &block, now).await?;
     writing.session_add(&session).await?;
-    writing.audit(tell::entry(actor, "auth.login", ("user", &user.email), json!({"by": by}), now));
+    writing.audit(record::entry(actor, "auth.login", ("user", &user.email), json!({"by": by}), now));
     server.commit(writing).await?;
-    numbers::sign_in(by, numbers::Outcome::Done);
+    metrics::sign_in(by, metrics::Outcome::Done);
     let token = sign_session(server, &user.id, &session.id, session.expires_at);
     let device = sign_device(server, &user.id, None);
     Ok(token.map(|token| SignedIn { token, expires_at: session.expires_at, device }))
@@ -157,17 +132,17 @@ pub(super) async fn begin_session(
 
 fn count_throttled(error: &LoginError) {
     if let LoginError::Throttled(_) = error {
-        numbers::sign_in("password", numbers::Outcome::Throttled);
+        metrics::sign_in("password", metrics::Outcome::Throttled);
     }
 }
 
 async fn refuse(server: &Server, actor: Actor) -> Result<(), StoreError> {
-    numbers::sign_in("password", numbers::Outcome::Refused);
+    metrics::sign_in("password", metrics::Outcome::Refused);
     let mut writing = server.store().write_account("").await?;
     let target = actor.name.clone();
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..tell::entry(&actor, "auth.login", ("user", &target), json!({}), now())
+        ..record::entry(&actor, "auth.login", ("user", &target), json!({}), now())
     });
     server.commit(writing).await
 }

@@ -7,20 +7,29 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
+use windlass_control::caller::role_holds;
+use windlass_control::clock::now;
+use windlass_control::email::check_email;
+use windlass_control::flow::gate::lost_approver::reconsider_approvals;
+use windlass_control::flow::gate::regate::regate;
+use windlass_control::{metrics, record};
 use windlass_core::redacted::Redacted;
-use windlass_store::{Actor, AuditEntry, Membership, Origin, Outcome, StoreError, User, new_id};
+use windlass_oidc::{Granted, Oidc};
 
-use super::identity::role_holds;
-use super::login::{Proven, SignedIn, begin_session};
-use super::throttle::Counted;
-use crate::clock::now;
-use crate::http::users::check_email;
-use crate::lost_approver::reconsider_approvals;
-use crate::numbers;
-use crate::oidc::{EmailIs, Granted, Oidc, Stranger};
-use crate::regate::regate;
-use crate::server::Server;
-use crate::tell;
+use crate::auth::login::{Proven, SignedIn, begin_session};
+use crate::auth::throttle::Counted;
+use crate::state::Server;
+
+use windlass_oidc::claims::EmailIs;
+use windlass_oidc::claims::Stranger;
+use windlass_store::Actor;
+use windlass_store::AuditEntry;
+use windlass_store::Membership;
+use windlass_store::Origin;
+use windlass_store::Outcome;
+use windlass_store::StoreError;
+use windlass_store::User;
+use windlass_store::new_id;
 
 /// Why someone whom the provider knows may not come in.
 #[derive(Debug)]
@@ -202,7 +211,7 @@ async fn take_step(
     }
     let detail = json!({"role": role, "by": "groups"});
     let actor = entry.actor("single sign-on", None);
-    writing.audit(tell::entry(&actor, action, ("user", &user.email), detail, now));
+    writing.audit(record::entry(&actor, action, ("user", &user.email), detail, now));
     reconsider_approvals(&mut writing, &user.email, &actor, now).await?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
@@ -257,7 +266,7 @@ async fn person_of(
     };
     writing.identity_add(issuer, &stranger.subject, &user.id, now).await?;
     let actor = entry.actor("single sign-on", None);
-    writing.audit(tell::entry(&actor, action, ("user", &user.email), detail, now));
+    writing.audit(record::entry(&actor, action, ("user", &user.email), detail, now));
     server.commit(writing).await?;
     Ok(user)
 }
@@ -297,13 +306,13 @@ pub(crate) async fn record_refusal(
     entry: &Entry<'_>,
 ) -> Result<(), StoreError> {
     let name: String = who.map_or("someone", |stranger| stranger.email.as_str()).chars().take(200).collect();
-    numbers::sign_in("sso", numbers::Outcome::Refused);
+    metrics::sign_in("sso", metrics::Outcome::Refused);
     let detail: Value = json!({"by": "sso", "code": code});
     let mut writing = server.store().write_account("").await?;
     let actor = entry.actor(&name, None);
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..tell::entry(&actor, "auth.login", ("user", &name), detail, now())
+        ..record::entry(&actor, "auth.login", ("user", &name), detail, now())
     });
     server.commit(writing).await
 }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use windlass_control::clock::now;
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::inbound::throttle::{
     Place, SignInCounts, Subject, Verdict, judge_block, judge_session, judge_sign_in,
@@ -12,9 +13,8 @@ use windlass_core::inbound::throttle::{
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, StoreError, Writing};
 
-use super::login::LoginError;
-use crate::clock::now;
-use crate::server::Server;
+use crate::auth::error::LoginError;
+use crate::state::Server;
 
 /// Someone who tries a password, and where they are.
 #[derive(Clone, Copy, Debug)]
@@ -140,12 +140,6 @@ pub(crate) async fn count_session_attempt(server: &Server, session_id: &str) -> 
     count(&mut writing, subject, now).await?;
     writing.commit().await?;
     Ok(Counted { forgotten: vec![subject.key()], taken_back: Vec::new() })
-}
-
-/// Forgets the failures of a person who gets a new password.
-pub(crate) async fn forget_failures(writing: &mut Writing, email: &str) -> Result<(), StoreError> {
-    writing.failures_clear(&Subject::Person(email).key()).await?;
-    writing.failures_clear_all(&Subject::keys_of_person(email)).await
 }
 
 async fn count(writing: &mut Writing, subject: Subject<'_>, now: Timestamp) -> Result<(), StoreError> {

@@ -19,7 +19,7 @@ use tower::{Service, ServiceExt as _};
 use windlass_core::inbound::connections::{Progress, Step};
 use windlass_core::inbound::pace::time_for;
 
-use super::{Connection, Peer};
+use crate::connections::{Connection, Peer};
 
 /// The body of a request came too slowly.
 #[derive(Debug, thiserror::Error)]

@@ -9,15 +9,15 @@ use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use windlass_control::metrics::{self, ConnectionEnd};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::inbound::connections::Newcomer;
 use windlass_core::inbound::forwarded::TrustedProxies;
 
-use super::Connections;
-use super::refuse::Refusals;
-use super::serve::{Service, serve};
-use super::tls::TlsKeys;
-use crate::numbers::{self, ConnectionEnd};
+use crate::connections::Connections;
+use crate::connections::refuse::Refusals;
+use crate::connections::serve::{Service, serve};
+use crate::connections::tls::TlsKeys;
 
 /// How long to wait when the system cannot give a connection: it has no files or no memory.
 const BREATH: Duration = Duration::from_millis(50);
@@ -67,7 +67,7 @@ pub(crate) async fn listen(
                 tasks.spawn(serve(alive, stream, service, stopping.clone()));
             }
             Err(full) => {
-                numbers::connection_ended(ConnectionEnd::Refused);
+                metrics::connection_ended(ConnectionEnd::Refused);
                 refusals.refuse(stream, full, tls.is_some());
             }
         }

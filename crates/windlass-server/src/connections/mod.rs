@@ -4,12 +4,12 @@
 //! happens to them: [`listen`] accepts, [`serve`] speaks HTTP on one, [`exchange`] follows each request on it, and
 //! [`watched`] sees bytes come and go.
 
-mod exchange;
-mod listen;
-mod refuse;
-mod serve;
-mod tls;
-mod watched;
+pub(crate) mod exchange;
+pub(crate) mod listen;
+pub(crate) mod refuse;
+pub(crate) mod serve;
+pub(crate) mod tls;
+pub(crate) mod watched;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,18 +17,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
+use windlass_control::metrics::{self, ConnectionEnd};
 use windlass_core::inbound::connections::{
     Admission, ConnectionId, ConnectionLimits, ConnectionTable, Newcomer, Step,
 };
 use windlass_core::inbound::forwarded::Scheme;
 use windlass_core::inbound::pace::AnswerPace;
-
-pub(crate) use exchange::{BodyTooSlow, Exchange};
-pub(crate) use listen::{ListenOptions, listen};
-pub use tls::{TlsError, TlsFiles};
-pub(crate) use tls::{TlsKeys, reload_loop};
-
-use crate::numbers::{self, ConnectionEnd};
 
 /// Connections that may be closing beside those that are open, before the next one is accepted.
 const MOST_CLOSING: usize = 64;
@@ -64,7 +58,8 @@ impl Default for Timeouts {
 
 /// How many connections this process may have, as far as the files allow that it may open.
 pub(crate) fn limits_of_process() -> ConnectionLimits {
-    use nix::sys::resource::{Resource, getrlimit};
+    use nix::sys::resource::Resource;
+    use nix::sys::resource::getrlimit;
     // A system that does not say is taken for one with the usual limit.
     let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
     ConnectionLimits::for_open_files(files)
@@ -117,7 +112,7 @@ impl Connections {
         let connection = Arc::new(Connection::new(opened, Arc::clone(self)));
         state.open.insert(opened, Arc::clone(&connection));
         state.alive += 1;
-        numbers::connections(state.table.open());
+        metrics::connections(state.table.open());
         Ok(Alive(connection))
     }
 
@@ -156,7 +151,7 @@ impl Drop for Alive {
         state.table.leave(self.0.id);
         state.open.remove(&self.0.id);
         state.alive -= 1;
-        numbers::connections(state.table.open());
+        metrics::connections(state.table.open());
         drop(state);
         connections.left.notify_one();
     }

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use super::Full;
+use crate::connections::Full;
 
 /// Refusals that are being told at once. Beyond these, connections are just closed.
 const AT_ONCE: usize = 32;

@@ -11,13 +11,13 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use windlass_control::metrics::{self, ConnectionEnd};
 use windlass_core::inbound::forwarded::Scheme;
 
-use super::exchange::Exchanges;
-use super::tls::TlsKeys;
-use super::watched::Watched;
-use super::{Alive, Peer};
-use crate::numbers::{self, ConnectionEnd};
+use crate::connections::exchange::Exchanges;
+use crate::connections::tls::TlsKeys;
+use crate::connections::watched::Watched;
+use crate::connections::{Alive, Peer};
 
 /// The longest head of a request, its address included.
 const MAX_HEAD: usize = 64 * 1024;
@@ -34,6 +34,7 @@ const MAX_FRAME: u32 = 16 * 1024;
 
 /// Bytes of bodies that an HTTP/2 client may send ahead of what is read: on one stream, and on all together.
 const STREAM_WINDOW: u32 = 256 * 1024;
+
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 
 /// Bytes of an answer that wait for the client on one HTTP/2 stream before no more is asked of whoever makes it.
@@ -41,6 +42,7 @@ const MAX_UNSENT: usize = 256 * 1024;
 
 /// Requests that an HTTP/2 client may take back before they were looked at, and those that it may get wrong.
 const MAX_RESETS: usize = 20;
+
 const MAX_WRONG: usize = 128;
 
 /// How often an HTTP/2 client is asked whether it is still there, and how long it has to say so.
@@ -69,7 +71,7 @@ pub(super) async fn serve(
         ended = connection.until_closed(stopping.clone()) => ended,
         () = secure_and_speak(&alive, stream, service, stopping) => ConnectionEnd::Ended,
     };
-    numbers::connection_ended(ended);
+    metrics::connection_ended(ended);
     drop(alive);
 }
 

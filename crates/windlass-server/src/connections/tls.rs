@@ -14,10 +14,9 @@ use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
+use windlass_control::metrics::{self, Outcome};
 use windlass_core::digest::Digest;
 use windlass_core::redacted::Redacted;
-
-use crate::numbers::{self, Outcome};
 
 /// The largest file that is read: a chain of certificates has some kilobytes.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -173,7 +172,7 @@ impl TlsKeys {
             (Ok(config), Some(digest)) => {
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
                 *seen = Seen::InUse(digest);
-                numbers::tls_reload(Outcome::Done);
+                metrics::tls_reload(Outcome::Done);
                 tracing::info!("the TLS certificate was replaced and is in use");
                 return;
             }
@@ -185,7 +184,7 @@ impl TlsKeys {
             return;
         }
         *seen = Seen::Reported(digest);
-        numbers::tls_reload(Outcome::Failed);
+        metrics::tls_reload(Outcome::Failed);
         tracing::error!(%error, "the new TLS certificate cannot be used; the old one stays in use");
     }
 }

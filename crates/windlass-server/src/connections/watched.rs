@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-use super::Connection;
+use crate::connections::Connection;
 
 /// How long a client may take nothing of what is sent. Streams send something every fifteen seconds.
 const MAX_STALL: Duration = Duration::from_secs(60);

@@ -6,8 +6,8 @@ use serde_json::json;
 use windlass_core::plan::{ChangeSet, StoredStep, members_of};
 use windlass_store::{PlanRecord, Proposal, Reading, Run};
 
-use super::oracle::{Seen, Yes};
-use super::sequence::Sequence;
+use crate::gate_machine::oracle::{Seen, Yes};
+use crate::gate_machine::sequence::Sequence;
 
 impl Sequence<'_> {
     /// One of those who may approves a proposal.

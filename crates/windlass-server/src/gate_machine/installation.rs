@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use Permission::{FleetRead, FleetWrite, GitopsAdmin, GitopsRead, GitopsSync, GitopsWrite};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
@@ -12,19 +13,19 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 use windlass_api::permission::{Permission, Role};
+use windlass_control::clock::now;
+use windlass_control::control::{Control, Parts};
+use windlass_control::keys::admit::take_keys;
+use windlass_control::keys::signed_heads::SignedHeads;
 use windlass_core::digest::Digest;
 use windlass_core::redacted::Redacted;
 use windlass_core::resource::ResourceKey;
 use windlass_store::{Address, Session, Store, Token, User, new_id};
 
-use super::oracle::Settings;
-use crate::checkpoint::SignedHeads;
-use crate::clock::now;
 use crate::config::Config;
-use crate::control::{Control, Parts};
-use crate::http;
-use crate::keys::take_keys;
-use crate::server::Server;
+use crate::gate_machine::oracle::Settings;
+use crate::routes;
+use crate::state::Server;
 
 /// Someone who sends requests.
 #[derive(Clone, Debug)]
@@ -37,8 +38,6 @@ pub(super) struct Caller {
 
 /// Who asks in every account: a description, the person, their role, and the permissions of a token if they use one.
 type Cast = (&'static str, &'static str, Role, Option<&'static [Permission]>);
-
-use Permission::{FleetRead, FleetWrite, GitopsAdmin, GitopsRead, GitopsSync, GitopsWrite};
 
 const CAST: &[Cast] = &[
     ("the admin", "ann@example.com", Role::Admin, None),
@@ -110,7 +109,7 @@ impl Installation {
             users.insert(*email, user.id);
         }
         writing.commit().await.expect("a commit");
-        let router = http::router(&server);
+        let router = routes::router(&server);
         Installation { server, router, users, _directory: directory }
     }
 

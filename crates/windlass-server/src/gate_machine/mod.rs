@@ -5,15 +5,15 @@
 //! `WINDLASS_GATE_SEQUENCES` says how many sequences run, `WINDLASS_GATE_SEED` which is the first; a failure names its
 //! seed and tells the whole sequence.
 
-mod approvals;
-mod chance;
-mod installation;
-mod oracle;
-mod requests;
-mod sequence;
+pub(crate) mod approvals;
+pub(crate) mod chance;
+pub(crate) mod installation;
+pub(crate) mod oracle;
+pub(crate) mod requests;
+pub(crate) mod sequence;
 
-use installation::Installation;
-use sequence::Sequence;
+use crate::gate_machine::installation::Installation;
+use crate::gate_machine::sequence::Sequence;
 
 /// Sequences in the normal test command: a few seconds.
 const SHORT: u64 = 200;
@@ -23,6 +23,7 @@ const ACCOUNTS: usize = 100;
 
 /// Proposals open at a time: all, or fewer than a plan may have, so that others wait for their turn.
 const MANY: usize = 100;
+
 const FEW: usize = 1;
 
 fn setting(name: &str, default: u64) -> u64 {

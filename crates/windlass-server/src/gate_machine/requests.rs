@@ -7,15 +7,21 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::{Access, Endpoint, Method, Operation, Verb, endpoints};
 use windlass_api::noun::Noun;
 
-use super::chance::Chance;
+use crate::gate_machine::chance::Chance;
 
 pub(super) const NAMES: [&str; 4] = ["fleet", "other", "prod-eu", "lab-eu"];
+
 pub(super) const URLS: [&str; 3] =
     ["https://git.example.com/fleet", "https://git.example.com/other", "https://evil.example.com/fleet"];
+
 pub(super) const BRANCHES: [&str; 2] = ["main", "side"];
+
 pub(super) const CLUSTERS: [&str; 3] = ["c1", "c2", "c3"];
+
 pub(super) const TIERS: [&str; 3] = ["lab", "prod", "none"];
+
 pub(super) const NOTES: [&str; 2] = ["one", "two"];
+
 /// A key that was made for this test and signs nothing.
 pub(super) const SIGNERS: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIVKU55D4iSnyUF/cXRLxUkoc1Bik5cmnSv5Z1xYZNCc signer@example.com";

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
+use windlass_control::flow::apply::apply_account;
+use windlass_control::flow::sync::pretend::{PretendCommit, pretend_run};
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributor, ContributorRole};
@@ -11,12 +13,10 @@ use windlass_core::proposal::Status;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_store::{Proposal, ProposalFilter};
 
-use super::chance::Chance;
-use super::installation::{Caller, Installation, source_of};
-use super::oracle::{Direct, Oracle, Pushed, Rule, RuleAction, Seen, Settings, Which};
-use super::requests::{self, Asked, Known, NOTES, TIERS, URLS};
-use crate::apply::apply_account;
-use crate::sync::{PretendCommit, pretend_run};
+use crate::gate_machine::chance::Chance;
+use crate::gate_machine::installation::{Caller, Installation, source_of};
+use crate::gate_machine::oracle::{Direct, Oracle, Pushed, Rule, RuleAction, Seen, Settings, Which};
+use crate::gate_machine::requests::{self, Asked, Known, NOTES, TIERS, URLS};
 
 /// Steps of one sequence: enough for the holes that are known, which take two to four, several times over.
 const STEPS: usize = 14;
@@ -320,7 +320,9 @@ impl<'i> Sequence<'i> {
 
     /// The admin changes a resource directly; what waits has their approval.
     async fn change_directly(&mut self) {
-        use windlass_api::endpoint::Verb::{Create, Delete, Patch};
+        use windlass_api::endpoint::Verb::Create;
+        use windlass_api::endpoint::Verb::Delete;
+        use windlass_api::endpoint::Verb::Patch;
         let verb = self.chance.one(&[Create, Patch, Delete]);
         let endpoint = Operation::Resource(windlass_api::noun::Noun::Cluster, verb).endpoint();
         let known = Known::default();

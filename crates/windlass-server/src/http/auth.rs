@@ -4,23 +4,25 @@ use axum::Extension;
 use axum::extract::State;
 use serde_json::json;
 use windlass_api::types::{LoginBody, Me, PasswordBody, Session};
+use windlass_control::caller::Identity;
+use windlass_control::clock::now;
+use windlass_control::password::{check_strength, hash_password, verify_password};
+use windlass_control::record;
+use windlass_control::refusal::Refusal;
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_store::StoreError;
 
-use super::guard::RequestId;
-use super::origin::Origin;
-use super::request::{Answer, Body, done, ok};
-use crate::auth::{
-    self, Identity, LoginError, PasswordSignIn, check_strength, count_session_attempt, hash_password,
-    identify, verify_password,
-};
-use crate::clock::now;
-use crate::refusal::Refusal;
-use crate::server::Server;
-use crate::tell;
+use crate::auth::error::LoginError;
+use crate::auth::identity::identify;
+use crate::auth::login::{self, PasswordSignIn};
+use crate::auth::throttle::count_session_attempt;
+use crate::http::guard::RequestId;
+use crate::http::origin::Origin;
+use crate::http::request::{Answer, Body, done, ok};
+use crate::state::Server;
 
-pub(super) async fn login(
+pub(crate) async fn login(
     State(server): State<Server>,
     Extension(RequestId(request_id)): Extension<RequestId>,
     Extension(Origin { address, .. }): Extension<Origin>,
@@ -35,14 +37,14 @@ pub(super) async fn login(
         device: None,
         request_id: &request_id,
     };
-    let signed_in = auth::login(&server, wish).await?;
+    let signed_in = login::login(&server, wish).await?;
     let header = format!("Bearer {}", signed_in.token.expose());
     let identity = identify(&server, Some(&header), address, request_id).await?;
     let me = me_of(&server, &identity).await?;
     ok(&Session { token: signed_in.token.expose().clone(), expires_at: signed_in.expires_at.to_string(), me })
 }
 
-pub(super) async fn logout(State(server): State<Server>, who: Identity) -> Answer {
+pub(crate) async fn logout(State(server): State<Server>, who: Identity) -> Answer {
     end_session(&server, &who).await?;
     done()
 }
@@ -52,13 +54,13 @@ pub(crate) async fn end_session(server: &Server, who: &Identity) -> Result<(), R
     if let Some(session) = &who.session_id {
         let mut writing = server.store().write_account(&who.account_id).await?;
         writing.session_end(session).await?;
-        writing.audit(tell::entry(&who.actor(), "auth.logout", ("user", &who.email), json!({}), now()));
+        writing.audit(record::entry(&who.actor(), "auth.logout", ("user", &who.email), json!({}), now()));
         server.commit(writing).await?;
     }
     Ok(())
 }
 
-pub(super) async fn me(State(server): State<Server>, who: Identity) -> Answer {
+pub(crate) async fn me(State(server): State<Server>, who: Identity) -> Answer {
     ok(&me_of(&server, &who).await?)
 }
 
@@ -83,7 +85,7 @@ pub(crate) async fn me_of(server: &Server, who: &Identity) -> Result<Me, StoreEr
     })
 }
 
-pub(super) async fn password(
+pub(crate) async fn password(
     State(server): State<Server>,
     who: Identity,
     Body(body): Body<PasswordBody>,
@@ -119,7 +121,7 @@ pub(crate) async fn change_password(
     let mut writing = server.store().write_account(&who.account_id).await?;
     counted.undo(&mut writing).await?;
     writing.user_set_password(&who.user_id, &hash, false).await?;
-    writing.audit(tell::entry(&who.actor(), "auth.password", ("user", &who.email), json!({}), now()));
+    writing.audit(record::entry(&who.actor(), "auth.password", ("user", &who.email), json!({}), now()));
     server.commit(writing).await?;
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use axum::body::{Body, Bytes};
 use futures_util::StreamExt as _;
+use windlass_control::refusal::{Refusal, RefusalKind};
 
-use crate::connections::BodyTooSlow;
-use crate::refusal::{Refusal, RefusalKind};
+use crate::connections::exchange::BodyTooSlow;
 
 /// The largest body: a fleet.yaml is not sent here, a policy or a resource is small.
 const MAX_BODY: usize = 1024 * 1024;

@@ -1,43 +1,32 @@
-//! Signed checkpoints of the audit log, and the keys that sign them.
+//! Requests about checkpoints of the audit log.
 
 use axum::extract::State;
 use serde::Deserialize;
-use windlass_api::types::{AuditKeys, CheckpointEnvelope, CheckpointInfo, CheckpointList};
+use windlass_api::types::CheckpointEnvelope;
+use windlass_control::ask::checkpoint::{load_page, sign_now, signing_keys};
+use windlass_control::caller::Identity;
 
-use super::audit::{PageQueryText, chain_of};
-use super::page::{PageQuery, cut};
-use super::request::{Answer, Query, created, ok};
-use crate::auth::Identity;
-use crate::checkpoint::{SignOutcome, When, info, key_info, sign_chain};
-use crate::clock::now;
-use crate::control::Control;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::http::page_text::PageQueryText;
+use crate::http::request::{Answer, Query, created, ok};
+use crate::state::Server;
 
 #[derive(Deserialize)]
-pub(super) struct ListQuery {
+pub(crate) struct ListQuery {
     #[serde(flatten)]
     page: PageQueryText,
     chain: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct ChainQuery {
+pub(crate) struct ChainQuery {
     chain: Option<String>,
 }
 
-pub(super) async fn keys(State(server): State<Server>, _who: Identity) -> Answer {
+pub(crate) async fn keys(State(server): State<Server>, _who: Identity) -> Answer {
     ok(&signing_keys(&server).await?)
 }
 
-/// The keys that signed checkpoints, and the one that signs now.
-pub(crate) async fn signing_keys(server: &Control) -> Result<AuditKeys, Refusal> {
-    let signer = server.keys().current().signer().ok_or_else(Refusal::not_found)?;
-    let keys = server.store().read().await?.audit_keys().await?;
-    Ok(AuditKeys { public_key: signer.public_key(), keys: keys.iter().map(key_info).collect() })
-}
-
-pub(super) async fn list(
+pub(crate) async fn list(
     State(server): State<Server>,
     who: Identity,
     Query(query): Query<ListQuery>,
@@ -45,50 +34,10 @@ pub(super) async fn list(
     ok(&load_page(&server, &who, query.chain.as_deref(), &query.page.read()?).await?)
 }
 
-/// A page of the checkpoints of a chain, newest first.
-pub(crate) async fn load_page(
-    server: &Control,
-    who: &Identity,
-    chain: Option<&str>,
-    page: &PageQuery,
-) -> Result<CheckpointList, Refusal> {
-    let account_id = chain_of(who, chain)?;
-    let limit = page.limit()?;
-    let before = page.after_as(|text| text.parse().ok())?.unwrap_or(i64::MAX);
-    let mut found = server.store().read().await?.checkpoints(account_id, before, limit + 1).await?;
-    let meta = cut(&mut found, limit, |checkpoint| checkpoint.seq.to_string());
-    Ok(CheckpointList { checkpoints: found.iter().map(info).collect(), meta })
-}
-
-pub(super) async fn create(
+pub(crate) async fn create(
     State(server): State<Server>,
     who: Identity,
     Query(query): Query<ChainQuery>,
 ) -> Answer {
     created(&CheckpointEnvelope { checkpoint: sign_now(&server, &who, query.chain.as_deref()).await? })
-}
-
-/// Signs a chain as it is now.
-pub(crate) async fn sign_now(
-    server: &Control,
-    who: &Identity,
-    chain: Option<&str>,
-) -> Result<CheckpointInfo, Refusal> {
-    let account_id = chain_of(who, chain)?;
-    let heads = server.store().read().await?.audit_heads().await?;
-    let head = heads.into_iter().find(|(id, _)| id == account_id).map(|(_, head)| head);
-    let head = head.ok_or_else(Refusal::not_found)?;
-    let checkpoint = match sign_chain(server, account_id, &head, When::Now, now()).await? {
-        SignOutcome::Signed(checkpoint) | SignOutcome::Current(Some(checkpoint)) => checkpoint,
-        SignOutcome::Current(None) => {
-            return Err(Refusal::conflict("empty", "there is no entry to sign yet", "do something first"));
-        }
-        SignOutcome::Refused(reason) => {
-            let message = format!("the audit log is not what was written: {reason}");
-            let help = "see the runbook: someone may have tampered with it";
-            return Err(Refusal::conflict("audit-broken", message, help));
-        }
-    };
-    server.nudges().checkpoints.notify_one();
-    Ok(info(&checkpoint))
 }

@@ -1,94 +1,22 @@
-//! The names of credentials, for those who register repositories, and the hosts they may be told to.
+//! Requests about credentials.
 
 use axum::extract::State;
-use serde_json::json;
-use windlass_api::types::{
-    CredentialBindingBody, CredentialBindingInfo, CredentialBindingList, CredentialInfo, CredentialList,
-};
-use windlass_core::credential_hosts::Destination;
-use windlass_secrets::{SecretError, VaultError};
-use windlass_store::{CredentialBinding, Reading};
+use windlass_api::types::CredentialBindingBody;
+use windlass_control::ask::credential::{bind_by_admin, list_bindings, list_paths, unbind_by_admin};
+use windlass_control::caller::Identity;
 
-use super::request::{Answer, Body, Query, ok};
-use crate::auth::Identity;
-use crate::clock::now;
-use crate::control::Control;
-use crate::credential_binding::{self, CredentialUse, check_shared};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::server::Server;
-use crate::tell;
+use crate::http::request::{Answer, Body, Query, ok};
+use crate::state::Server;
 
-/// Longer paths are mistakes.
-const MAX_PATH: usize = 512;
-
-pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer {
+pub(crate) async fn list(State(server): State<Server>, who: Identity) -> Answer {
     ok(&list_paths(&server, &who).await?)
 }
 
-/// The credentials that the caller's account may name, and the hosts each may be told to.
-pub(crate) async fn list_paths(server: &Control, who: &Identity) -> Result<CredentialList, Refusal> {
-    let listing = server.config().credentials.list(&who.account_name).await.map_err(refused)?;
-    let bindings = server.store().read().await?.credential_bindings(&who.account_id).await?;
-    let hosts_of = |path: &str| {
-        let of_path = bindings.iter().filter(|binding| binding.credential_path == path);
-        of_path.map(|binding| binding.host.clone()).collect()
-    };
-    let credential = |path: String| CredentialInfo { hosts: hosts_of(&path), path };
-    let vault_credentials = listing.paths.into_iter().map(credential).collect();
-    Ok(CredentialList { vault_credentials, complete: listing.is_complete })
-}
-
-/// What is configured otherwise stays so until someone changes it; Vault may answer again at any time.
-fn refused(error: SecretError) -> Refusal {
-    let kind = match &error {
-        SecretError::Vault(VaultError::NoPrefix) => RefusalKind::Conflict,
-        SecretError::Vault(_) => RefusalKind::Unavailable,
-        _ => RefusalKind::Conflict,
-    };
-    Refusal::new(kind, error.code(), error.to_string(), error.help())
-}
-
-pub(super) async fn bindings(State(server): State<Server>, who: Identity) -> Answer {
+pub(crate) async fn bindings(State(server): State<Server>, who: Identity) -> Answer {
     ok(&list_bindings(&server, &who).await?)
 }
 
-/// The hosts that credentials of the caller's account may be told to.
-pub(crate) async fn list_bindings(
-    server: &Control,
-    who: &Identity,
-) -> Result<CredentialBindingList, Refusal> {
-    load(&mut server.store().read().await?, who).await
-}
-
-async fn load(reading: &mut Reading, who: &Identity) -> Result<CredentialBindingList, Refusal> {
-    let found = reading.credential_bindings(&who.account_id).await?;
-    Ok(CredentialBindingList { credential_bindings: found.into_iter().map(info).collect() })
-}
-
-fn info(binding: CredentialBinding) -> CredentialBindingInfo {
-    CredentialBindingInfo {
-        credential_path: binding.credential_path,
-        host: binding.host,
-        bound_by: binding.bound_by,
-        bound_at: binding.bound_at.to_string(),
-    }
-}
-
-fn use_of(body: CredentialBindingBody) -> Result<CredentialUse, Refusal> {
-    let invalid = |message: &str, help: &str| Refusal::unprocessable("bad-value", message, help);
-    let path = body.credential_path;
-    let is_plain = path.len() <= MAX_PATH && !path.chars().any(char::is_control) && !path.contains("://");
-    if path.trim().is_empty() || !is_plain {
-        let help = "it names where the credential is kept, for example secret/data/gitops/deploy-key";
-        return Err(invalid("credential_path: it is not a path", help));
-    }
-    let to = Destination::parse(body.host.trim()).ok_or_else(|| {
-        invalid("host: it is not a host", "write git.example.com:22, or git.example.com for port 443")
-    })?;
-    Ok(CredentialUse { path, to })
-}
-
-pub(super) async fn bind(
+pub(crate) async fn bind(
     State(server): State<Server>,
     who: Identity,
     Body(body): Body<CredentialBindingBody>,
@@ -96,45 +24,10 @@ pub(super) async fn bind(
     ok(&bind_by_admin(&server, &who, body).await?)
 }
 
-/// Lets a credential be told to a host.
-pub(crate) async fn bind_by_admin(
-    server: &Control,
-    who: &Identity,
-    body: CredentialBindingBody,
-) -> Result<CredentialBindingList, Refusal> {
-    let used = use_of(body)?;
-    check_shared(server, who, &used).await?;
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    credential_binding::bind(&mut writing, who, &[used], "an admin bound it").await?;
-    let list = load(&mut writing, who).await?;
-    server.commit(writing).await?;
-    server.nudges().forge.notify_one();
-    Ok(list)
-}
-
-pub(super) async fn unbind(
+pub(crate) async fn unbind(
     State(server): State<Server>,
     who: Identity,
     Query(body): Query<CredentialBindingBody>,
 ) -> Answer {
     ok(&unbind_by_admin(&server, &who, body).await?)
-}
-
-/// Has a credential no longer told to a host.
-pub(crate) async fn unbind_by_admin(
-    server: &Control,
-    who: &Identity,
-    body: CredentialBindingBody,
-) -> Result<CredentialBindingList, Refusal> {
-    let CredentialUse { path, to } = use_of(body)?;
-    let host = to.to_string();
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    if !writing.credential_unbind(&who.account_id, &path, &host).await? {
-        return Err(Refusal::not_found());
-    }
-    let detail = json!({"host": host});
-    writing.audit(tell::entry(&who.actor(), "credential.unbind", ("credential", &path), detail, now()));
-    let list = load(&mut writing, who).await?;
-    server.commit(writing).await?;
-    Ok(list)
 }

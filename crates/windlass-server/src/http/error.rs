@@ -4,11 +4,15 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use windlass_api::types::{ErrorBody, ErrorEnvelope};
+use windlass_control::refusal::{Record, Refusal, RefusalKind};
 
-use super::stream_places::TooManyStreams;
-use crate::auth::{AuthError, LoginError, SsoError};
-use crate::oidc::{Fault, OidcError};
-use crate::refusal::{Record, Refusal, RefusalKind};
+use crate::auth::error::LoginError;
+use crate::auth::identity::AuthError;
+use crate::auth::sso::SsoError;
+use crate::limits::stream_places::TooManyStreams;
+
+use windlass_oidc::error::Fault;
+use windlass_oidc::error::OidcError;
 
 /// A refusal as an answer.
 #[derive(Debug)]
@@ -163,15 +167,14 @@ impl From<LoginError> for Refusal {
     }
 }
 
-impl From<OidcError> for Refusal {
-    fn from(error: OidcError) -> Refusal {
-        let told = error.told();
-        let kind = match told.fault {
-            Fault::Person => RefusalKind::Forbidden,
-            Fault::Provider => RefusalKind::Unavailable,
-        };
-        Refusal::new(kind, told.code, told.message, told.help)
-    }
+/// Why someone could not sign in through the provider, as the person in front of the browser is told.
+pub(crate) fn refusal_of_provider(error: &OidcError) -> Refusal {
+    let told = error.told();
+    let kind = match told.fault {
+        Fault::Person => RefusalKind::Forbidden,
+        Fault::Provider => RefusalKind::Unavailable,
+    };
+    Refusal::new(kind, told.code, told.message, told.help)
 }
 
 impl From<SsoError> for Refusal {

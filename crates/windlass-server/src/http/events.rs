@@ -1,4 +1,4 @@
-//! Events: pages of what happened, and a stream of what happens.
+//! Requests about events: pages of what happened, and a stream of what happens.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -11,17 +11,16 @@ use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use futures_util::stream;
 use serde::Deserialize;
 use windlass_api::permission::Permission;
-use windlass_api::types::{EventInfo, EventList};
-use windlass_core::resource::{Kind, ResourceKey};
-use windlass_store::{Event, EventFilter, EventOrder, Reading, Severity};
+use windlass_control::ask::event::{EventChoice, info, load_page, number};
+use windlass_control::caller::Identity;
+use windlass_control::refusal::Refusal;
+use windlass_store::{Event, EventFilter, EventOrder};
 
-use super::audit::PageQueryText;
-use super::page::{PageQuery, cut};
-use super::request::{Answer, Query, header_text, ok};
-use super::stream_places::StreamPlace;
-use crate::auth::{Identity, identify};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::auth::identity::identify;
+use crate::http::page_text::PageQueryText;
+use crate::http::request::{Answer, Query, header_text, ok};
+use crate::limits::stream_places::StreamPlace;
+use crate::state::Server;
 
 /// Events read at a time for a stream.
 const AT_ONCE: usize = 100;
@@ -30,7 +29,7 @@ const AT_ONCE: usize = 100;
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 #[derive(Deserialize)]
-pub(super) struct ListQuery {
+pub(crate) struct ListQuery {
     #[serde(flatten)]
     page: PageQueryText,
     after: Option<String>,
@@ -38,44 +37,13 @@ pub(super) struct ListQuery {
     choice: EventChoice,
 }
 
-/// Which events are asked for.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct EventChoice {
-    pub(crate) kind: Option<String>,
-    pub(crate) run: Option<String>,
-    pub(crate) repository: Option<String>,
-    pub(crate) resource: Option<String>,
-    pub(crate) severity: Option<String>,
-    pub(crate) q: Option<String>,
-}
-
 #[derive(Deserialize)]
-pub(super) struct FollowQuery {
+pub(crate) struct FollowQuery {
     after: Option<i64>,
     kind: Option<String>,
 }
 
-pub(crate) fn info(event: Event) -> EventInfo {
-    EventInfo {
-        seq: event.seq,
-        kind: event.kind,
-        severity: event.severity.slug().to_owned(),
-        resource_kind: event.resource_kind,
-        resource_name: event.resource_name,
-        repository_id: event.repository_id,
-        correlation_id: event.correlation_id,
-        source: event.source,
-        message: event.message,
-        payload: event.payload,
-        at: event.at.to_string(),
-    }
-}
-
-fn number(text: &str) -> Result<i64, Refusal> {
-    text.parse().map_err(|_| Refusal::bad_request("after is the number of an event", "for example after=120"))
-}
-
-pub(super) async fn list(
+pub(crate) async fn list(
     State(server): State<Server>,
     who: Identity,
     Query(query): Query<ListQuery>,
@@ -84,58 +52,6 @@ pub(super) async fn list(
     let after = query.after.as_deref().map(number).transpose()?;
     let mut reading = server.store().read().await?;
     ok(&load_page(&mut reading, &who, query.choice, after, &page).await?)
-}
-
-/// A page of events: the newest first, or the oldest first after a number.
-pub(crate) async fn load_page(
-    reading: &mut Reading,
-    who: &Identity,
-    choice: EventChoice,
-    after: Option<i64>,
-    page: &PageQuery,
-) -> Result<EventList, Refusal> {
-    let limit = page.limit()?;
-    let cursor = page.after_as(|text| text.parse().ok())?;
-    let order = match after {
-        Some(after) => EventOrder::OldestAfter(cursor.unwrap_or(after)),
-        None => EventOrder::NewestBefore(cursor.unwrap_or(i64::MAX)),
-    };
-    let filter = filter_of(reading, who, choice).await?;
-    let mut events = reading.events(&who.account_id, &filter, order, limit + 1).await?;
-    let meta = cut(&mut events, limit, |event| event.seq.to_string());
-    Ok(EventList { fleet_events: events.into_iter().map(info).collect(), meta })
-}
-
-async fn filter_of(
-    reading: &mut Reading,
-    who: &Identity,
-    choice: EventChoice,
-) -> Result<EventFilter, Refusal> {
-    let repository_id = match &choice.repository {
-        Some(repository) => {
-            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(Refusal::not_found)?.id)
-        }
-        None => None,
-    };
-    Ok(EventFilter {
-        kind: choice.kind,
-        correlation_id: choice.run,
-        repository_id,
-        resource: choice.resource.as_deref().map(read_resource).transpose()?,
-        severity: choice.severity.as_deref().map(read_severity).transpose()?,
-        search: choice.q,
-    })
-}
-
-fn read_resource(text: &str) -> Result<ResourceKey, Refusal> {
-    let wrong = || Refusal::bad_request("resource is kind/name", "for example resource=node/edge-tokyo-01");
-    let (kind, name) = text.split_once('/').ok_or_else(wrong)?;
-    Ok(ResourceKey::new(Kind::from_word(kind).ok_or_else(wrong)?, name))
-}
-
-fn read_severity(text: &str) -> Result<Severity, Refusal> {
-    let wrong = || Refusal::bad_request("severity is low, medium, high or critical", "");
-    Severity::from_slug(text).ok_or_else(wrong)
 }
 
 /// A listener and how far they have heard.
@@ -151,7 +67,7 @@ struct Listener {
     stopping: tokio::sync::watch::Receiver<bool>,
 }
 
-pub(super) async fn stream(
+pub(crate) async fn stream(
     State(server): State<Server>,
     who: Identity,
     headers: HeaderMap,

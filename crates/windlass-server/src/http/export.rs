@@ -1,30 +1,25 @@
-//! Accepted state as fleet.yaml. Values that look like secrets are masked unless someone who may see them asks for them.
+//! Requests about exports.
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use windlass_api::permission::Permission;
-use windlass_core::export::{ExportedFiles, Form, HiddenValues, LeftOut, fleet_files};
-use windlass_core::secret::HIDDEN;
+use windlass_control::ask::export::{export_fleet, left_out_comment, masked_comment, read_form, read_values};
+use windlass_control::caller::Identity;
+use windlass_core::export::ExportedFiles;
 
-use super::request::{Answer, Query, ok};
-use crate::auth::Identity;
-use crate::clock::now;
-use crate::control::Control;
-use crate::refusal::Refusal;
-use crate::server::Server;
-use crate::tell;
+use crate::http::request::{Answer, Query, ok};
+use crate::state::Server;
 
 #[derive(Deserialize)]
-pub(super) struct ExportQuery {
+pub(crate) struct ExportQuery {
     repository: Option<String>,
     form: Option<String>,
     secrets: Option<String>,
 }
 
-pub(super) async fn export(
+pub(crate) async fn export(
     State(server): State<Server>,
     who: Identity,
     Query(query): Query<ExportQuery>,
@@ -32,70 +27,6 @@ pub(super) async fn export(
     let form = read_form(query.form.as_deref())?;
     let values = read_values(&who, query.secrets.as_deref())?;
     answer(export_fleet(&server, &who, query.repository.as_deref(), (form, values)).await?)
-}
-
-/// In which form resources are listed.
-pub(crate) fn read_form(text: Option<&str>) -> Result<Form, Refusal> {
-    match text {
-        None | Some("list") => Ok(Form::List),
-        Some("map") => Ok(Form::Map),
-        Some(_) => Err(Refusal::bad_request("form is list or map", "")),
-    }
-}
-
-/// What becomes of hidden values, if the caller may ask for it.
-pub(crate) fn read_values(who: &Identity, text: Option<&str>) -> Result<HiddenValues, Refusal> {
-    let permission = Permission::FleetExportSecrets;
-    match text {
-        None | Some("mask") => Ok(HiddenValues::Masked),
-        Some("show") if who.permissions.contains(&permission) => Ok(HiddenValues::Shown),
-        Some("show") => Err(Refusal::forbidden(
-            format!("showing hidden values needs the permission {permission}"),
-            "leave `secrets` out to export with the values masked, or ask an admin",
-        )),
-        Some(_) => Err(Refusal::bad_request("secrets is mask or show", "")),
-    }
-}
-
-/// The files that declare what is accepted, in the account or of one repository.
-pub(crate) async fn export_fleet(
-    server: &Control,
-    who: &Identity,
-    repository: Option<&str>,
-    (form, values): (Form, HiddenValues),
-) -> Result<ExportedFiles, Refusal> {
-    let mut reading = server.store().read().await?;
-    let owner = match repository {
-        Some(repository) => {
-            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(Refusal::not_found)?.id)
-        }
-        None => None,
-    };
-    let resources = reading.resources_all(&who.account_id, owner.as_deref()).await?;
-    drop(reading);
-    if values == HiddenValues::Shown {
-        record(server, who, repository).await?;
-    }
-    let exported = fleet_files(
-        &who.account_name,
-        resources.iter().map(|resource| (resource.key.name.as_str(), resource.spec.as_ref())),
-        form,
-        values,
-    );
-    if !exported.left_out.is_empty() {
-        let left: Vec<String> = exported.left_out.iter().map(ToString::to_string).collect();
-        tracing::warn!(left = left.join("; "), "an export left something out");
-    }
-    Ok(exported)
-}
-
-/// Secrets are on the record before they leave.
-async fn record(server: &Control, who: &Identity, repository: Option<&str>) -> Result<(), Refusal> {
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let target = ("account", who.account_name.as_str());
-    let detail = json!({"repository": repository});
-    writing.audit(tell::entry(&who.actor(), "fleet.export_secrets", target, detail, now()));
-    Ok(server.commit(writing).await?)
 }
 
 fn answer(exported: ExportedFiles) -> Answer {
@@ -107,21 +38,4 @@ fn answer(exported: ExportedFiles) -> Answer {
         exported.files.into_iter().map(|file| (file.path, Value::String(file.text))).collect();
     let left: Vec<String> = exported.left_out.iter().map(ToString::to_string).collect();
     ok(&json!({"files": files, "left_out": left, "masked": exported.masked}))
-}
-
-/// Whoever reads the file later must know that it is not whole, and how to get the whole.
-fn masked_comment(masked: usize) -> String {
-    if masked == 0 {
-        return String::new();
-    }
-    let values = if masked == 1 { "1 value is".to_owned() } else { format!("{masked} values are") };
-    format!(
-        "# {values} masked as {HIDDEN}; Windlass does not read this file as it is.\n\
-         # Someone with {} gets the values with `windlass export --show-secrets`.\n",
-        Permission::FleetExportSecrets
-    )
-}
-
-fn left_out_comment(left_out: &[LeftOut]) -> String {
-    left_out.iter().map(|left| format!("# left out: {left}\n")).collect()
 }

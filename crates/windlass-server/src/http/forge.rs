@@ -1,87 +1,17 @@
-//! Repositories that are made in Gitea, as the runbook begins.
+//! Requests about repositories that are made in Gitea.
 
 use axum::extract::State;
-use serde_json::json;
-use windlass_api::types::{GiteaRepositoryBody, GiteaRepositoryEnvelope, GiteaRepositoryInfo};
-use windlass_forge::api::{ForgeError, NewRepository, Project, Visibility};
+use windlass_api::types::{GiteaRepositoryBody, GiteaRepositoryEnvelope};
+use windlass_control::ask::gitea::make;
+use windlass_control::caller::Identity;
 
-use super::request::{Answer, Body, created};
-use crate::auth::Identity;
-use crate::clock::now;
-use crate::control::Control;
-use crate::control_config::Gitea;
-use crate::forge::{Trouble, connect_gitea};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::server::Server;
-use crate::tell;
+use crate::http::request::{Answer, Body, created};
+use crate::state::Server;
 
-pub(super) async fn create_in_gitea(
+pub(crate) async fn create_in_gitea(
     State(server): State<Server>,
     who: Identity,
     Body(body): Body<GiteaRepositoryBody>,
 ) -> Answer {
     created(&GiteaRepositoryEnvelope { repository: make(&server, &who, &body).await? })
-}
-
-/// Makes an empty repository in the operator's Gitea.
-pub(crate) async fn make(
-    server: &Control,
-    who: &Identity,
-    body: &GiteaRepositoryBody,
-) -> Result<GiteaRepositoryInfo, Refusal> {
-    let gitea = gitea_of(server)?;
-    let new = NewRepository {
-        project: project_of(body)?,
-        visibility: if body.private { Visibility::Private } else { Visibility::Public },
-    };
-    let _turn = server.remote_turns().take(&who.account_id).await?;
-    let forge =
-        connect_gitea(gitea, &who.account_name, &server.config().credentials).await.map_err(failed)?;
-    let made = forge.create_repository(&new).await.map_err(refused)?;
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let (target, private) =
-        (("gitea_repository", made.full_name.as_str()), made.visibility == Visibility::Private);
-    let detail = json!({"private": private, "html_url": made.html_url});
-    writing.audit(tell::entry(&who.actor(), "gitea_repository.create", target, detail, now()));
-    server.commit(writing).await?;
-    Ok(GiteaRepositoryInfo {
-        full_name: made.full_name,
-        clone_url: made.clone_url,
-        ssh_url: made.ssh_url,
-        html_url: made.html_url,
-        private,
-        default_branch: made.default_branch,
-    })
-}
-
-fn gitea_of(server: &Control) -> Result<&Gitea, Refusal> {
-    server.config().gitea.as_ref().ok_or_else(|| {
-        let message = "this server was not told of a Gitea to make repositories in";
-        let help = "start it with --gitea-url and --gitea-credential, or make the repository there by hand";
-        Refusal::unprocessable("gitea-not-configured", message, help)
-    })
-}
-
-fn project_of(body: &GiteaRepositoryBody) -> Result<Project, Refusal> {
-    let is_one_part = !body.owner.contains('/') && !body.repo.contains('/');
-    let project = Project::parse(&format!("{}/{}", body.owner, body.repo)).filter(|_| is_one_part);
-    project.ok_or_else(|| {
-        let message = "owner and repo are names of letters, digits, dots, dashes and underscores";
-        Refusal::unprocessable("bad-value", message, "write for example \"acme\" and \"fleet-config\"")
-    })
-}
-
-/// What Gitea answers is about the operator's token and not about the caller's.
-fn refused(error: ForgeError) -> Refusal {
-    let kind = match &error {
-        ForgeError::Exists { .. } => RefusalKind::Conflict,
-        ForgeError::Refused { .. } | ForgeError::NoOwner { .. } => RefusalKind::Invalid,
-        ForgeError::Busy { .. } => RefusalKind::Unavailable,
-        _ => RefusalKind::Upstream,
-    };
-    Refusal::new(kind, error.code(), error.to_string(), error.help())
-}
-
-fn failed(trouble: Trouble) -> Refusal {
-    Refusal::new(RefusalKind::Unavailable, trouble.code, trouble.message, trouble.help)
 }

@@ -14,19 +14,20 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use windlass_api::endpoint::{Access, Operation, TOOLS_HEADER, endpoints};
 use windlass_api::permission::Permission;
+use windlass_control::caller::Identity;
+use windlass_control::clock::now;
+use windlass_control::refusal::{Record, Refusal, RefusalKind};
+use windlass_control::spans::SPANS;
+use windlass_control::{metrics, record};
 use windlass_store::{AuditEntry, Outcome, new_id};
 
-use super::error::{HttpError, Told, status_of, worded};
-use super::origin;
-use super::request::header_text;
-use crate::auth::{Identity, identify};
-use crate::clock::now;
-use crate::connections::Exchange;
-use crate::numbers;
-use crate::refusal::{Record, Refusal, RefusalKind};
-use crate::server::Server;
-use crate::telemetry::{SPANS, continue_trace, rename};
-use crate::tell;
+use crate::auth::identity::identify;
+use crate::connections::exchange::Exchange;
+use crate::http::error::{HttpError, Told, status_of, worded};
+use crate::http::origin;
+use crate::http::request::header_text;
+use crate::state::Server;
+use crate::telemetry::{continue_trace, rename};
 
 /// Who may use which route.
 static RULES: LazyLock<BTreeMap<(&'static str, String), Rule>> = LazyLock::new(|| {
@@ -55,7 +56,7 @@ const KNOWN_METHODS: [Method; 7] =
 pub(crate) struct RequestId(pub(crate) String);
 
 /// Gives a request its id, measures and logs it.
-pub(super) async fn surround(State(server): State<Server>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn surround(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let id = header_text(request.headers(), "x-request-id")
         .filter(|id| {
@@ -112,7 +113,7 @@ fn note_answer(span: &Span, method: &Method, route: &str, status: StatusCode) {
 }
 
 /// Says what went wrong in the one shape that errors have.
-pub(super) async fn word_errors(request: Request, next: Next) -> Response {
+pub(crate) async fn word_errors(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     worded(next.run(request).await, &id)
 }
@@ -146,7 +147,7 @@ fn log(
     who: &str,
 ) {
     let took = begun.elapsed();
-    numbers::request(word_of(method), route, status.as_u16(), took);
+    metrics::request(word_of(method), route, status.as_u16(), took);
     let millis = took.as_secs_f64() * 1000.0;
     match status.is_server_error() {
         true => {
@@ -175,7 +176,7 @@ pub(crate) struct Route(pub(crate) String);
 pub(crate) struct Who(pub(crate) String);
 
 /// Lets a request through only if the endpoint table says so.
-pub(super) async fn authorize(State(server): State<Server>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn authorize(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     let route =
         request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
     // HEAD is answered as GET is, and may no more.
@@ -350,7 +351,7 @@ pub(crate) async fn record_refusal(
     let detail = json!({"method": asked.method.as_str(), "status": status.as_u16(), "code": code});
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..tell::entry(&identity.actor(), "request", ("path", &target), detail, now())
+        ..record::entry(&identity.actor(), "request", ("path", &target), detail, now())
     });
     server.commit(writing).await?;
     Ok(())

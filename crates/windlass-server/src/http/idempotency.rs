@@ -9,17 +9,17 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use windlass_control::caller::Identity;
+use windlass_control::clock::now;
+use windlass_control::crash::crash_point;
+use windlass_control::idempotency::Once;
+use windlass_control::refusal::Refusal;
 use windlass_core::digest::Digest;
 use windlass_store::{Answer, KeyedRequest};
 
-use super::body::read_whole;
-use crate::auth::Identity;
-use crate::clock::now;
-use crate::crash::crash_point;
+use crate::http::body::read_whole;
 use crate::http::error::HttpError;
-use crate::once::Once;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
 
 /// Where the answer holds a secret that is stored nowhere.
 fn holds_secret(path: &str) -> bool {
@@ -43,7 +43,7 @@ impl Drop for Held {
     }
 }
 
-pub(super) async fn remember(State(server): State<Server>, request: Request, next: Next) -> Response {
+pub(crate) async fn remember(State(server): State<Server>, request: Request, next: Next) -> Response {
     let key = request.headers().get("idempotency-key");
     let identity = request.extensions().get::<Identity>().cloned();
     let (Some(key), Some(identity)) = (key, identity) else { return next.run(request).await };

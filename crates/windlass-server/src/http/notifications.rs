@@ -1,101 +1,29 @@
-//! Notifications: testing providers, and the log of what was sent. Providers and alerts themselves are resources.
+//! Requests about notifications.
 
 use axum::extract::{Path, State};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tokio::time::Instant;
-use windlass_api::types::{DeliveryEnvelope, DeliveryInfo, DeliveryList, ProviderTest};
-use windlass_core::resource::{Kind, NotificationProviderSpec, ResourceKey, Spec};
-use windlass_notify::{Message, Outcome};
-use windlass_store::{Delivery, DeliveryFilter, DeliveryState, Reading};
+use windlass_api::types::DeliveryEnvelope;
+use windlass_control::ask::notification::{load_page, read_state, send_again, send_test};
+use windlass_control::caller::Identity;
+use windlass_store::DeliveryFilter;
 
-use super::audit::PageQueryText;
-use super::page::{PageQuery, cut, read_id};
-use super::request::{Answer, Query, ok};
-use crate::auth::Identity;
-use crate::clock::now;
-use crate::control::Control;
-use crate::refusal::Refusal;
-use crate::server::Server;
-use crate::{notify, tell};
+use crate::http::page_text::PageQueryText;
+use crate::http::request::{Answer, Query, ok};
+use crate::state::Server;
 
 #[derive(Deserialize)]
-pub(super) struct ListQuery {
+pub(crate) struct ListQuery {
     #[serde(flatten)]
     page: PageQueryText,
     provider: Option<String>,
     state: Option<String>,
 }
 
-fn info(delivery: Delivery) -> DeliveryInfo {
-    let text = delivery.message.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let is_pending = delivery.state == DeliveryState::Pending;
-    DeliveryInfo {
-        id: delivery.id,
-        alert: (!delivery.alert.is_empty()).then_some(delivery.alert),
-        provider: delivery.provider,
-        event_seq: delivery.event_seq,
-        event_kind: delivery.event_kind,
-        message: text,
-        state: delivery.state.slug().to_owned(),
-        attempts: delivery.attempts,
-        repeats: delivery.repeats,
-        next_at: is_pending.then(|| delivery.next_at.to_string()),
-        last_error: delivery.last_error,
-        created_at: delivery.created_at.to_string(),
-        finished_at: delivery.finished_at.map(|at| at.to_string()),
-    }
-}
-
-/// A provider, by name or id.
-async fn find(
-    reading: &mut Reading,
-    who: &Identity,
-    id: &str,
-) -> Result<(String, NotificationProviderSpec), Refusal> {
-    let kind = Kind::NotificationProvider;
-    let by_name = reading.resource(&who.account_id, &ResourceKey::new(kind, id)).await?;
-    let found = match by_name {
-        Some(found) => Some(found),
-        None => reading.resource_by_id(&who.account_id, kind, id).await?,
-    };
-    let found = found.ok_or_else(Refusal::not_found)?;
-    match found.spec.as_ref() {
-        Spec::NotificationProvider(provider) => Ok((found.key.name, provider.clone())),
-        _ => Err(Refusal::not_found()),
-    }
-}
-
-pub(super) async fn test(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+pub(crate) async fn test(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
     ok(&send_test(&server, &who, &id).await?)
 }
 
-/// Sends a test message and tells what came of it.
-pub(crate) async fn send_test(server: &Control, who: &Identity, id: &str) -> Result<ProviderTest, Refusal> {
-    let mut reading = server.store().read().await?;
-    let (name, provider) = find(&mut reading, who, id).await?;
-    drop(reading);
-    let message = Message::test(&who.account_name, &who.email, now());
-    let turn = server.remote_turns().take(&who.account_id).await?;
-    let begun = Instant::now();
-    let tried = notify::try_now(server, &who.account_id, (&name, &provider), &message).await?;
-    let (is_ok, words) = match tried.outcome {
-        Outcome::Done { answer } => (true, format!("{name} took the message: {answer}")),
-        Outcome::Later { reason, .. } | Outcome::Never { reason } => (false, reason),
-    };
-    if !is_ok {
-        tokio::time::sleep_until(begun + server.config().unreached_after).await;
-    }
-    drop(turn);
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let target = (Kind::NotificationProvider.slug(), name.as_str());
-    let detail = json!({"ok": is_ok, "delivery_id": tried.delivery_id});
-    writing.audit(tell::entry(&who.actor(), "notification.test", target, detail, now()));
-    server.commit(writing).await?;
-    Ok(ProviderTest { ok: is_ok, message: words, delivery_id: tried.delivery_id })
-}
-
-pub(super) async fn list(
+pub(crate) async fn list(
     State(server): State<Server>,
     who: Identity,
     Query(query): Query<ListQuery>,
@@ -107,43 +35,6 @@ pub(super) async fn list(
     ok(&load_page(&mut reading, &who, &filter, &page).await?)
 }
 
-/// The state of this word.
-pub(crate) fn read_state(text: &str) -> Result<DeliveryState, Refusal> {
-    DeliveryState::from_slug(text)
-        .ok_or_else(|| Refusal::bad_request("state is pending, sent, failed or suppressed", ""))
-}
-
-/// A page of the log, newest first.
-pub(crate) async fn load_page(
-    reading: &mut Reading,
-    who: &Identity,
-    filter: &DeliveryFilter,
-    page: &PageQuery,
-) -> Result<DeliveryList, Refusal> {
-    let limit = page.limit()?;
-    let before = page.after_as(read_id)?;
-    let mut found = reading.deliveries(&who.account_id, filter, before.as_deref(), limit + 1).await?;
-    let meta = cut(&mut found, limit, |delivery| delivery.id.clone());
-    Ok(DeliveryList { notification_deliveries: found.into_iter().map(info).collect(), meta })
-}
-
-pub(super) async fn retry(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+pub(crate) async fn retry(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
     ok(&DeliveryEnvelope { notification_delivery: send_again(&server, &who, &id).await? })
-}
-
-/// Makes a notification due again that has not arrived.
-pub(crate) async fn send_again(server: &Control, who: &Identity, id: &str) -> Result<DeliveryInfo, Refusal> {
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
-    if !writing.delivery_retry(&who.account_id, id, now()).await? {
-        let help = "what arrived is not sent again; send a test instead";
-        return Err(Refusal::conflict("delivered", "the notification has arrived", help));
-    }
-    let target = (Kind::NotificationProvider.slug(), delivery.provider.as_str());
-    let detail = json!({"delivery_id": delivery.id});
-    writing.audit(tell::entry(&who.actor(), "notification.retry", target, detail, now()));
-    let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
-    server.commit(writing).await?;
-    server.nudges().notifications.notify_one();
-    Ok(info(delivery))
 }

@@ -9,7 +9,7 @@ use axum::http::{Extensions, HeaderMap};
 use windlass_core::inbound::forwarded::{ForwardedHeaders, Scheme, origin_of};
 
 use crate::connections::Peer;
-use crate::server::Server;
+use crate::state::Server;
 
 /// Where a request comes from.
 #[derive(Clone, Debug)]

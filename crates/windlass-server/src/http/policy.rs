@@ -1,59 +1,23 @@
-//! The approval policy.
-
-use std::collections::BTreeMap;
+//! Requests about the approval policy.
 
 use axum::extract::State;
-use serde_json::{Value, json};
-use windlass_api::permission::Permission;
-use windlass_api::types::{PolicyBody, PolicyInfo};
-use windlass_core::diagnostic::{self, Diagnostic};
-use windlass_core::gate::{Policy, RepositoryIdentity};
-use windlass_store::{Account, AuditEntry, Reading, Repository};
+use serde_json::Value;
+use windlass_api::types::PolicyBody;
+use windlass_control::ask::policy::{load, put, read};
+use windlass_control::caller::Identity;
+use windlass_control::page::IfMatch;
+use windlass_control::refusal::Refusal;
 
-use super::request::{Answer, Body, IfMatch, ok, tagged};
-use crate::auth::Identity;
-use crate::clock::now;
-use crate::control::Control;
-use crate::gatekeeper::{identity_of, may_approve, stored_policy};
-use crate::refusal::Refusal;
-use crate::regate::regate;
-use crate::server::Server;
-use crate::tell;
+use crate::http::request::{Answer, Body, ok, tagged};
+use crate::state::Server;
 
-pub(super) async fn show(State(server): State<Server>, who: Identity) -> Answer {
+pub(crate) async fn show(State(server): State<Server>, who: Identity) -> Answer {
     let mut reading = server.store().read().await?;
     let info = load(&mut reading, &who).await?;
     tagged(ok(&info), info.version)
 }
 
-/// The policy of the caller's account.
-pub(crate) async fn load(reading: &mut Reading, who: &Identity) -> Result<PolicyInfo, Refusal> {
-    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
-    let repositories = reading.repositories(&who.account_id).await?;
-    Ok(info(&account, &repositories))
-}
-
-/// A policy as answers show it: repositories under the names that they have now.
-fn info(account: &Account, repositories: &[Repository]) -> PolicyInfo {
-    let names: BTreeMap<String, String> =
-        repositories.iter().map(|it| (it.id.clone(), it.name.clone())).collect();
-    let policy = stored_policy(account);
-    let bound = account.policy_repositories.clone().unwrap_or_default();
-    let is_gone = |name: &String| bound.get(name).is_none_or(|id| !names.contains_key(id));
-    PolicyInfo {
-        unknown_repositories: policy.repository_names().into_iter().filter(is_gone).collect(),
-        policy: policy.with_current_names(&names).to_json(),
-        version: account.policy_version,
-    }
-}
-
-/// A policy from its text, or what is wrong with it and where.
-pub(crate) fn read(text: &str) -> Result<Policy, Vec<Diagnostic>> {
-    let (policy, problems) = Policy::read("policy", text);
-    policy.filter(|_| !diagnostic::has_errors(&problems)).ok_or(problems)
-}
-
-pub(super) async fn replace(
+pub(crate) async fn replace(
     State(server): State<Server>,
     who: Identity,
     if_match: IfMatch,
@@ -66,80 +30,4 @@ pub(super) async fn replace(
     let policy = read(&text).map_err(|problems| Refusal::unsound(&problems))?;
     let info = put(&server, &who, &if_match, &policy).await?;
     tagged(ok(&info), info.version)
-}
-
-/// Replaces the policy of the caller's account.
-pub(crate) async fn put(
-    server: &Control,
-    who: &Identity,
-    if_match: &IfMatch,
-    policy: &Policy,
-) -> Result<PolicyInfo, Refusal> {
-    // A policy approves ahead; a token that administers but may not approve must not get round that.
-    if !may_approve(who) {
-        let message =
-            format!("a policy approves ahead: this needs the permission {}", Permission::GitopsApprove);
-        return Err(Refusal::forbidden(message, "ask someone who may approve"));
-    }
-    let now = now();
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let account = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
-    if_match.check(account.policy_version)?;
-    let repositories = writing.repositories(&who.account_id).await?;
-    let bound = resolve(policy, &account, &repositories)?;
-    let document = policy.to_json();
-    if !writing.account_set_policy(&document.to_string(), &bound, account.policy_version).await? {
-        return Err(Refusal::precondition());
-    }
-    let detail = json!({"policy": document, "repositories": bound});
-    writing.audit(AuditEntry {
-        before: Some(stored_policy(&account).digest()),
-        after: Some(policy.digest()),
-        ..tell::entry(&who.actor(), "policy.replace", ("policy", &who.account_name), detail, now)
-    });
-    // What waited for approval may pass by itself now.
-    regate(&mut writing, now).await?;
-    let stored = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
-    server.commit(writing).await?;
-    server.nudges().apply.notify_one();
-    Ok(info(&stored, &repositories))
-}
-
-/// Which repository each plain name of a policy stands for. A name that stands for none is refused: it must not begin to
-/// mean whatever someone registers under it later.
-fn resolve(
-    policy: &Policy,
-    account: &Account,
-    repositories: &[Repository],
-) -> Result<BTreeMap<String, String>, Refusal> {
-    let before = account.policy_repositories.clone().unwrap_or_default();
-    let repositories: Vec<RepositoryIdentity<'_>> = repositories.iter().map(identity_of).collect();
-    policy
-        .resolve_repositories(&before, &repositories)
-        .map_err(|problem| Refusal::unprocessable(problem.code(), problem.message(), problem.help()))
-}
-
-/// Looks the repositories up that rules name which were saved before this was done when saving.
-pub(crate) async fn bind_stored_policies(
-    store: &windlass_store::Store,
-) -> Result<(), windlass_store::StoreError> {
-    let accounts = store.read().await?.accounts().await?;
-    for account in accounts.iter().filter(|account| account.policy_repositories.is_none()) {
-        let mut writing = store.write_account(&account.id).await?;
-        let repositories = writing.repositories(&account.id).await?;
-        let mut bound = BTreeMap::new();
-        for name in stored_policy(account).repository_names() {
-            match repositories.iter().find(|it| it.name == name) {
-                Some(found) => drop(bound.insert(name, found.id.clone())),
-                None => tracing::warn!(
-                    account = account.name,
-                    repository = name,
-                    "a rule names a repository that does not exist; it matches nothing"
-                ),
-            }
-        }
-        writing.account_bind_policy(&bound).await?;
-        writing.commit().await?;
-    }
-    Ok(())
 }

@@ -1,24 +1,17 @@
-//! Previews: what a reference, a commit or files would change.
+//! Requests about previews.
 
 use std::time::Duration;
 
 use axum::extract::{Path, Request, State};
-use serde_json::Value;
-use windlass_api::types::{PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList};
-use windlass_core::content::ContentId;
-use windlass_core::plan::Confirmation;
-use windlass_source::{CommitId, Files, Revision};
-use windlass_store::{Preview, Reading, Repository};
+use windlass_api::types::{PreviewBody, PreviewEnvelope, PreviewList};
+use windlass_control::ask::preview::{LISTED, load, load_list, make};
+use windlass_control::ask::repository::find::find;
+use windlass_control::caller::Identity;
+use windlass_control::refusal::{Refusal, RefusalKind};
 
-use super::body::read_reserving;
-use super::repositories::find;
-use super::request::{Answer, created, ok, read_json};
-use crate::auth::Identity;
-use crate::control::Control;
-use crate::fair_turns::Turn;
-use crate::preview::{self, Asked, PreviewError, REFERENCE_HELP, Wanted};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::server::Server;
+use crate::http::body::read_reserving;
+use crate::http::request::{Answer, created, ok, read_json};
+use crate::state::Server;
 
 /// The largest body: files of 64 MiB, with what JSON needs to write their line ends and quotes.
 const MAX_BODY: usize = 96 * 1024 * 1024;
@@ -26,16 +19,7 @@ const MAX_BODY: usize = 96 * 1024 * 1024;
 /// How long sending it may take.
 const BODY_WITHIN: Duration = Duration::from_secs(60);
 
-/// Previews of a list. No repository keeps more.
-const LISTED: usize = 200;
-
-/// What files are called if nobody says.
-const UNNAMED: &str = "files";
-
-/// The longest name for files.
-const LONGEST_NAME: usize = 200;
-
-pub(super) async fn create(
+pub(crate) async fn create(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
@@ -54,100 +38,18 @@ pub(super) async fn create(
     created(&PreviewEnvelope { preview: make(&server, &who, repository, body, turn).await? })
 }
 
-/// Makes the preview that a body asks for.
-pub(crate) async fn make(
-    server: &Control,
-    who: &Identity,
-    repository: Repository,
-    body: PreviewBody,
-    turn: Turn,
-) -> Result<PreviewInfo, Refusal> {
-    let confirmation = match body.confirm_mass_destroy {
-        true => Confirmation::MassDestroy,
-        false => Confirmation::Missing,
-    };
-    let by = Some(who.actor());
-    let asked = Asked { repository: repository.clone(), wanted: wanted(body)?, confirmation, by };
-    let made = preview::make(server, asked, turn).await?;
-    info(made, &repository)
-}
-
 fn too_slow() -> Refusal {
     let help = "send it faster, or let the server fetch a branch with `ref`";
     Refusal::new(RefusalKind::TooSlow, "too-slow", "the body took more than a minute to come", help)
 }
 
-/// What a body asks for.
-fn wanted(body: PreviewBody) -> Result<Wanted, Refusal> {
-    let commit = body.commit.as_deref().map(commit).transpose()?;
-    match (body.reference, commit, body.files) {
-        (Some(reference), expected, None) => Wanted::reference(&reference, expected)
-            .map_err(|error| Refusal::unprocessable("bad-ref", error.to_string(), REFERENCE_HELP)),
-        (None, Some(commit), None) => Ok(Wanted::Revision(Revision::Commit(commit), None)),
-        (None, None, Some(files)) => {
-            let files = files.into_iter().map(|(path, text)| (path, text.into_bytes()));
-            let contents = body.contents.into_iter().map(content).collect::<Result<Vec<_>, _>>()?;
-            let files = Files::new(files, body.paths).and_then(|files| files.with_contents(contents));
-            let files = files.map_err(|error| {
-                let help = "name files from the directory of fleet.yaml, as in `fleet.d/nodes.yaml`";
-                Refusal::unprocessable("bad-path", error.to_string(), help)
-            })?;
-            Ok(Wanted::Files(files, name(body.name)?))
-        }
-        _ => Err(Refusal::unprocessable(
-            "bad-value",
-            "a preview is of one thing: `ref`, `commit` or `files`",
-            "send exactly one of them; `commit` may stand beside `ref`",
-        )),
-    }
-}
-
-/// What stands at a path, as whoever sent the files says.
-fn content((path, text): (String, String)) -> Result<(String, ContentId), Refusal> {
-    match ContentId::parse(&text) {
-        Some(id) => Ok((path, id)),
-        None => {
-            let help =
-                "send git's id of the file as `blob:` and 40 hexadecimal digits, of a directory as `tree:`";
-            Err(Refusal::unprocessable("bad-value", "this is no id of a path's content", help))
-        }
-    }
-}
-
-fn commit(text: &str) -> Result<CommitId, Refusal> {
-    Ok(preview::commit_id(text)?)
-}
-
-fn name(given: Option<String>) -> Result<String, Refusal> {
-    let name = given.unwrap_or_else(|| UNNAMED.to_owned());
-    let is_sound = (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control);
-    match is_sound {
-        true => Ok(name),
-        false => Err(Refusal::unprocessable(
-            "bad-value",
-            format!("a name has 1 to {LONGEST_NAME} characters, none of them a control character"),
-            "use the branch or the number of the pull request",
-        )),
-    }
-}
-
-pub(super) async fn list(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+pub(crate) async fn list(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, &who, &id).await?;
     ok(&PreviewList { previews: load_list(&mut reading, &repository, LISTED).await? })
 }
 
-/// The last previews of a repository.
-pub(crate) async fn load_list(
-    reading: &mut Reading,
-    repository: &Repository,
-    limit: usize,
-) -> Result<Vec<PreviewInfo>, Refusal> {
-    let kept = reading.previews(&repository.account_id, &repository.id, limit).await?;
-    kept.into_iter().map(|preview| info(preview, repository)).collect()
-}
-
-pub(super) async fn show(
+pub(crate) async fn show(
     State(server): State<Server>,
     who: Identity,
     Path((id, preview_id)): Path<(String, String)>,
@@ -158,56 +60,5 @@ pub(super) async fn show(
     match preview.repository_id == repository.id {
         true => ok(&PreviewEnvelope { preview }),
         false => Err(Refusal::not_found().into()),
-    }
-}
-
-/// A preview with its plan.
-pub(crate) async fn load(
-    reading: &mut Reading,
-    who: &Identity,
-    preview_id: &str,
-) -> Result<PreviewInfo, Refusal> {
-    let preview = reading.preview(&who.account_id, preview_id).await?.ok_or_else(Refusal::not_found)?;
-    let repository = find(reading, who, &preview.repository_id).await?;
-    info(preview, &repository)
-}
-
-fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, Refusal> {
-    let plan = match preview.document.as_str() {
-        "" => Value::Null,
-        document => serde_json::from_str(document).map_err(|error| {
-            tracing::error!(%error, preview = preview.id, "a kept preview cannot be read");
-            let help = "ask for the preview again";
-            Refusal::new(RefusalKind::Internal, "internal", "the preview cannot be read", help)
-        })?,
-    };
-    Ok(PreviewInfo {
-        id: preview.id,
-        repository_id: preview.repository_id,
-        repository_name: repository.name.clone(),
-        path_prefix: repository.path_prefix.clone(),
-        source: preview.source.slug().to_owned(),
-        reference: preview.reference,
-        commit_sha: preview.commit_sha,
-        base_commit: preview.base_commit,
-        outcome: preview.outcome.slug().to_owned(),
-        changes: preview.changes,
-        requested_by: preview.requested_by,
-        created_at: preview.created_at.to_string(),
-        plan,
-    })
-}
-
-impl From<PreviewError> for Refusal {
-    fn from(error: PreviewError) -> Refusal {
-        match error {
-            PreviewError::Busy => Refusal::busy("too many previews are being made"),
-            PreviewError::Stopping => {
-                let help = "try again when it is back";
-                Refusal::new(RefusalKind::Unavailable, "stopping", "the server stops", help)
-            }
-            PreviewError::Failed(error) => error.into(),
-            PreviewError::Store(error) => error.into(),
-        }
     }
 }

@@ -1,56 +1,13 @@
-//! Releasing what is quarantined.
+//! Requests about quarantines.
 
 use axum::extract::{Path, State};
-use serde_json::json;
-use windlass_api::types::{RepositoryEnvelope, RepositoryInfo};
-use windlass_core::quarantine::Quarantines;
-use windlass_store::Severity;
+use windlass_api::types::RepositoryEnvelope;
+use windlass_control::ask::repository::release::release_all;
+use windlass_control::caller::Identity;
 
-use super::repositories::{find, load};
-use super::request::{Answer, ok};
-use crate::auth::Identity;
-use crate::clock::now;
-use crate::control::Control;
-use crate::refusal::Refusal;
-use crate::server::Server;
-use crate::tell;
+use crate::http::request::{Answer, ok};
+use crate::state::Server;
 
-pub(super) async fn release(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+pub(crate) async fn release(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
     ok(&RepositoryEnvelope { gitops_repository: release_all(&server, &who, &id).await? })
-}
-
-/// Lets everything of a repository be tried again, and syncs it soon. Nothing is on the record where nothing was held.
-pub(crate) async fn release_all(
-    server: &Control,
-    who: &Identity,
-    id: &str,
-) -> Result<RepositoryInfo, Refusal> {
-    let now = now();
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, who, id).await?;
-    if repository.quarantines.is_empty() {
-        return load(&mut writing, who, id).await;
-    }
-    writing.repository_quarantine(&repository.id, &Quarantines::default()).await?;
-    if repository.enabled {
-        writing.repository_hasten(&repository.id, now).await?;
-    }
-    let detail = json!({"released": repository.quarantines});
-    let target = ("repository", repository.name.as_str());
-    writing.audit(tell::entry(&who.actor(), "repository.release", target, detail.clone(), now));
-    let message = format!("{} released the repository {}", who.email, repository.name);
-    let kind = "gitops.repository_released";
-    writing.event(tell::repository_event(
-        kind,
-        Severity::Medium,
-        &repository,
-        &who.email,
-        message,
-        detail,
-        now,
-    ));
-    let released = load(&mut writing, who, &repository.id).await?;
-    server.commit(writing).await?;
-    server.nudges().sync.notify_one();
-    Ok(released)
 }

@@ -4,16 +4,18 @@ use axum::Json;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use windlass_control::caller::Identity;
+use windlass_control::page::IfMatch;
+use windlass_control::refusal::Refusal;
 use windlass_core::secret::without_secrets;
 
-use super::body::read_whole;
-use super::error::HttpError;
-use crate::auth::Identity;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::auth::identity;
+use crate::http::body::read_whole;
+use crate::http::error::HttpError;
+use crate::state::Server;
 
 /// What a handler returns.
 pub(crate) type Answer = Result<Response, HttpError>;
@@ -23,7 +25,7 @@ impl FromRequestParts<Server> for Identity {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Identity, HttpError> {
-        parts.extensions.get::<Identity>().cloned().ok_or_else(|| crate::auth::AuthError::Missing.into())
+        parts.extensions.get::<Identity>().cloned().ok_or_else(|| identity::AuthError::Missing.into())
     }
 }
 
@@ -82,9 +84,6 @@ impl<T: DeserializeOwned> FromRequestParts<Server> for Query<T> {
     }
 }
 
-/// The version the caller wants to change, from `If-Match`.
-pub(crate) struct IfMatch(pub(crate) Option<i64>);
-
 impl FromRequestParts<Server> for IfMatch {
     type Rejection = HttpError;
 
@@ -98,16 +97,6 @@ impl FromRequestParts<Server> for IfMatch {
         let help = "send back the ETag of the answer";
         let refused = |_| Refusal::bad_request("If-Match is not an ETag of this server", help);
         Ok(number.map(|number| IfMatch(Some(number))).map_err(refused)?)
-    }
-}
-
-impl IfMatch {
-    /// Fails unless the version is the one the caller knows, if they said so.
-    pub(crate) fn check(&self, version: i64) -> Result<(), Refusal> {
-        match self.0 {
-            Some(known) if known != version => Err(Refusal::precondition()),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -1,200 +1,27 @@
-//! Accepted resources, looked at.
-
-use std::collections::BTreeSet;
+//! Requests about resources.
 
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use windlass_api::noun::Noun;
-use windlass_api::types::{OwnerInfo, ResourceInfo, ResourceList};
-use windlass_core::accepted::{Accepted, AcceptedResource};
-use windlass_core::allocate::{Allocation, allocate};
-use windlass_core::diff::hide_secrets;
-use windlass_core::digest::Digest;
-use windlass_core::drift::Acceptance;
-use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
-use windlass_core::shape::Defaults;
-use windlass_core::time::Timestamp;
-use windlass_store::{Reading, Resource, ResourceFilter, StoreError};
+use windlass_api::types::ResourceList;
+use windlass_control::ask::resource::list::{filter_of, find, load_page, shown};
+use windlass_control::caller::Identity;
+use windlass_control::control::Control;
+use windlass_control::refusal::Refusal;
+use windlass_core::resource::Kind;
 
-use super::audit::PageQueryText;
-use super::page::{PageQuery, cut};
-use super::request::{Answer, Query, ok, tagged};
-use crate::auth::Identity;
-use crate::clock::now;
-use crate::control::Control;
-use crate::refusal::Refusal;
-use crate::server::Server;
-use crate::world::{Names, owner_of, repository_names};
+use crate::http::page_text::PageQueryText;
+use crate::http::request::{Answer, Query, ok, tagged};
+use crate::state::Server;
 
 #[derive(Deserialize)]
-pub(super) struct ListQuery {
+pub(crate) struct ListQuery {
     #[serde(flatten)]
     page: PageQueryText,
     q: Option<String>,
     kind: Option<String>,
     repository: Option<String>,
-}
-
-/// The networks whose members' addresses are told. An address follows from all members of its network, so only these
-/// are read.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Addresses {
-    members_of: BTreeSet<String>,
-}
-
-impl Addresses {
-    /// Those of one network's members.
-    pub(crate) fn of_network(name: &str) -> Addresses {
-        Addresses { members_of: BTreeSet::from([name.to_owned()]) }
-    }
-
-    /// What telling of these resources takes; nothing if none of them has an address.
-    fn around<'k>(keys: impl Iterator<Item = &'k ResourceKey>) -> Option<Addresses> {
-        let mut needed = None;
-        for key in keys {
-            match key.kind {
-                Kind::Network => drop(needed.get_or_insert_with(Addresses::default)),
-                Kind::Peer | Kind::VirtualIp => {
-                    let network = key.name.split('/').next().unwrap_or_default();
-                    let addresses = needed.get_or_insert_with(Addresses::default);
-                    addresses.members_of.insert(network.to_owned());
-                }
-                _ => {}
-            }
-        }
-        needed
-    }
-}
-
-/// What is shown of resources beside themselves.
-struct Around {
-    names: Names,
-    allocation: Option<Allocation>,
-    /// Accepted differences of them, each with what git wants now.
-    acceptances: ResourceMap<(Acceptance, Option<Digest>)>,
-    now: Timestamp,
-}
-
-impl Around {
-    async fn of(reading: &mut Reading, who: &Identity, resources: &[Resource]) -> Result<Around, StoreError> {
-        let names = repository_names(reading, &who.account_id).await?;
-        let owned: Vec<(&str, &ResourceKey)> = resources
-            .iter()
-            .filter_map(|resource| Some((resource.owner_id.as_deref()?, &resource.key)))
-            .collect();
-        let accepted = reading.acceptances_among(&owned).await?;
-        let acceptances = accepted.into_iter().map(|found| (found.0.key.clone(), found)).collect();
-        let allocation = match Addresses::around(resources.iter().map(|resource| &resource.key)) {
-            None => None,
-            Some(addresses) => Some(load_allocation(reading, who, &addresses).await?),
-        };
-        Ok(Around { names, allocation, acceptances, now: now() })
-    }
-}
-
-/// The addresses of networks, declared and allocated, and of these networks' members.
-pub(crate) async fn load_allocation(
-    reading: &mut Reading,
-    who: &Identity,
-    addresses: &Addresses,
-) -> Result<Allocation, StoreError> {
-    // All networks, because they keep clear of one another.
-    let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
-    let mut found = reading.resources_page(&who.account_id, &filter, None, i32::MAX as usize).await?;
-    for network in &addresses.members_of {
-        for kind in [Kind::Peer, Kind::VirtualIp] {
-            found.extend(reading.resources_in(&who.account_id, kind, network).await?);
-        }
-    }
-    let mut accepted = Accepted::default();
-    for resource in found {
-        let owner = owner_of(None, &Names::new());
-        let found = AcceptedResource { spec: resource.spec, digest: resource.digest, owner };
-        accepted.resources.insert(resource.key, found);
-    }
-    Ok(allocate(&who.account_id, &accepted))
-}
-
-fn info(resource: &Resource, around: &Around) -> ResourceInfo {
-    let accepted = around.acceptances.get(resource.key.kind, &resource.key.name);
-    let accepted = accepted.filter(|(it, desired)| it.holds(*desired, Some(resource.digest), around.now));
-    ResourceInfo {
-        id: resource.id.clone(),
-        kind: resource.key.kind.slug().to_owned(),
-        name: resource.key.name.clone(),
-        spec: hide_secrets(resource.spec.to_json(Defaults::Fill)),
-        allocated: allocated(&resource.key, around.allocation.as_ref()),
-        digest: resource.digest.to_string(),
-        owner: resource.owner_id.as_ref().map(|id| OwnerInfo {
-            repository_id: id.clone(),
-            repository_name: around.names.get(id).cloned().unwrap_or_default(),
-        }),
-        differs_because: accepted.map(|(accepted, _)| format!("{} ({})", accepted.reason, accepted.by)),
-        generation: resource.generation,
-        created_at: resource.created_at.to_string(),
-        updated_at: resource.updated_at.to_string(),
-        updated_by: resource.updated_by.clone(),
-    }
-}
-
-fn allocated(key: &ResourceKey, allocation: Option<&Allocation>) -> Value {
-    let Some(allocation) = allocation else { return json!({}) };
-    let address = |address: Option<windlass_core::value::Address>| match address {
-        Some(address) => json!({"address": address.to_string()}),
-        None => json!({}),
-    };
-    match key.kind {
-        Kind::Network => {
-            allocation.network(&key.name).map_or_else(|| json!({}), |cidr| json!({"cidr": cidr.to_string()}))
-        }
-        Kind::Peer => address(allocation.peer(&key.name)),
-        Kind::VirtualIp => address(allocation.virtual_ip(&key.name)),
-        _ => json!({}),
-    }
-}
-
-/// A resource under its noun.
-fn named(noun: Noun, info: &ResourceInfo) -> Value {
-    let mut body = Map::new();
-    body.insert(noun.singular().to_owned(), json!(info));
-    Value::Object(body)
-}
-
-/// The filter that someone's words mean.
-pub(crate) async fn filter_of(
-    reading: &mut Reading,
-    who: &Identity,
-    kind: Option<Kind>,
-    search: Option<String>,
-    repository: Option<&str>,
-) -> Result<ResourceFilter, Refusal> {
-    let owner_id = match repository {
-        Some("none") => Some(String::new()),
-        Some(name) => {
-            Some(reading.repository(&who.account_id, name).await?.ok_or_else(Refusal::not_found)?.id)
-        }
-        None => None,
-    };
-    Ok(ResourceFilter { kind, owner_id, search })
-}
-
-/// A page of resources.
-pub(crate) async fn load_page(
-    reading: &mut Reading,
-    who: &Identity,
-    filter: &ResourceFilter,
-    page: &PageQuery,
-) -> Result<ResourceList, Refusal> {
-    let limit = page.limit()?;
-    let after = page.after_as(|text| {
-        let (kind, name) = text.split_once('/')?;
-        Some(ResourceKey::new(Kind::from_word(kind)?, name))
-    })?;
-    let mut found = reading.resources_page(&who.account_id, filter, after.as_ref(), limit + 1).await?;
-    let meta = cut(&mut found, limit, |resource| format!("{}/{}", resource.key.kind, resource.key.name));
-    let around = Around::of(reading, who, &found).await?;
-    Ok(ResourceList { resources: found.iter().map(|resource| info(resource, &around)).collect(), meta })
 }
 
 async fn asked_page(
@@ -210,19 +37,7 @@ async fn asked_page(
     load_page(&mut reading, who, &filter, &page).await
 }
 
-/// A resource by id or name, with everything that is told of it.
-pub(crate) async fn load(
-    reading: &mut Reading,
-    who: &Identity,
-    kind: Kind,
-    id: &str,
-) -> Result<(ResourceInfo, Resource), Refusal> {
-    let resource = find(reading, who, kind, id).await?;
-    let around = Around::of(reading, who, std::slice::from_ref(&resource)).await?;
-    Ok((info(&resource, &around), resource))
-}
-
-pub(super) async fn list_all(
+pub(crate) async fn list_all(
     State(server): State<Server>,
     who: Identity,
     Query(query): Query<ListQuery>,
@@ -232,7 +47,7 @@ pub(super) async fn list_all(
     ok(&asked_page(&server, &who, kind, query).await?)
 }
 
-pub(super) async fn list(
+pub(crate) async fn list(
     noun: Noun,
     State(server): State<Server>,
     who: Identity,
@@ -245,32 +60,7 @@ pub(super) async fn list(
     ok(&Value::Object(body))
 }
 
-/// A resource by id or name.
-pub(super) async fn find(
-    reading: &mut Reading,
-    who: &Identity,
-    kind: Kind,
-    id: &str,
-) -> Result<Resource, Refusal> {
-    if let Some(found) = reading.resource(&who.account_id, &ResourceKey::new(kind, id)).await? {
-        return Ok(found);
-    }
-    reading.resource_by_id(&who.account_id, kind, id).await?.ok_or_else(Refusal::not_found)
-}
-
-/// A resource as answers show it, and its generation.
-pub(super) async fn shown(
-    reading: &mut Reading,
-    who: &Identity,
-    noun: Noun,
-    key: &ResourceKey,
-) -> Result<(Value, i64), Refusal> {
-    let resource = reading.resource(&who.account_id, key).await?.ok_or_else(Refusal::not_found)?;
-    let around = Around::of(reading, who, std::slice::from_ref(&resource)).await?;
-    Ok((named(noun, &info(&resource, &around)), resource.generation))
-}
-
-pub(super) async fn show(
+pub(crate) async fn show(
     noun: Noun,
     State(server): State<Server>,
     who: Identity,

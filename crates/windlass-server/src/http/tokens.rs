@@ -1,67 +1,19 @@
-//! API tokens.
-
-use std::time::Duration;
+//! Requests about API tokens.
 
 use axum::extract::{Path, State};
-use serde_json::json;
-use windlass_api::permission::Permission;
-use windlass_api::types::{TokenBody, TokenCreated, TokenInfo, TokenList};
-use windlass_store::{Reading, Token, new_id};
+use windlass_api::types::{TokenBody, TokenList};
+use windlass_control::ask::token::{load_all, make, take_back};
+use windlass_control::caller::Identity;
 
-use super::request::{Answer, Body, created, done, ok};
-use crate::auth::{Identity, hash_of_secret, new_token_secret};
-use crate::clock::now;
-use crate::control::Control;
-use crate::refusal::Refusal;
-use crate::server::Server;
-use crate::tell;
+use crate::http::request::{Answer, Body, created, done, ok};
+use crate::state::Server;
 
-const DEFAULT_DAYS: u32 = 90;
-const MAX_DAYS: u32 = 365;
-const DAY: Duration = Duration::from_secs(24 * 3600);
-
-fn info(token: Token, created_by: String) -> TokenInfo {
-    TokenInfo {
-        id: token.id,
-        name: token.name,
-        permissions: token.permissions.iter().filter_map(|slug| Permission::from_slug(slug)).collect(),
-        created_by,
-        created_at: token.created_at.to_string(),
-        expires_at: token.expires_at.map(|at| at.to_string()),
-        last_used_at: token.last_used_at.map(|at| at.to_string()),
-        revoked_at: token.revoked_at.map(|at| at.to_string()),
-    }
-}
-
-/// Whether someone may see and revoke other people's tokens.
-fn is_admin(who: &Identity) -> bool {
-    who.permissions.contains(&Permission::GitopsAdmin)
-}
-
-pub(super) async fn list(State(server): State<Server>, who: Identity) -> Answer {
+pub(crate) async fn list(State(server): State<Server>, who: Identity) -> Answer {
     let mut reading = server.store().read().await?;
     ok(&TokenList { tokens: load_all(&mut reading, &who).await? })
 }
 
-/// The tokens the caller may see: their own, or everyone's for an admin.
-pub(crate) async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<TokenInfo>, Refusal> {
-    let members = reading.members(&who.account_id).await?;
-    let email =
-        |id: &str| members.iter().find(|member| member.user.id == id).map(|member| member.user.email.clone());
-    let tokens = reading
-        .tokens(&who.account_id)
-        .await?
-        .into_iter()
-        .filter(|token| is_admin(who) || token.created_by == who.user_id)
-        .map(|token| {
-            let by = email(&token.created_by).unwrap_or_default();
-            info(token, by)
-        })
-        .collect();
-    Ok(tokens)
-}
-
-pub(super) async fn create(
+pub(crate) async fn create(
     State(server): State<Server>,
     who: Identity,
     Body(body): Body<TokenBody>,
@@ -69,76 +21,7 @@ pub(super) async fn create(
     created(&make(&server, &who, body).await?)
 }
 
-/// Makes an API token of the caller's.
-pub(crate) async fn make(server: &Control, who: &Identity, body: TokenBody) -> Result<TokenCreated, Refusal> {
-    let name = body.name.trim();
-    if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
-        return Err(Refusal::unprocessable(
-            "bad-name",
-            "a token's name has 1 to 64 characters",
-            "say what it is for",
-        ));
-    }
-    let mut permissions = body.permissions;
-    if permissions.is_empty() {
-        permissions = vec![Permission::GitopsRead, Permission::FleetRead];
-    }
-    permissions.sort();
-    permissions.dedup();
-    if let Some(more) = permissions.iter().find(|permission| !who.permissions.contains(permission)) {
-        let message = format!("a token may not do more than you: you do not have {more}");
-        return Err(Refusal::forbidden(message, "leave it out"));
-    }
-    let days = body.expires_in_days.unwrap_or(DEFAULT_DAYS);
-    if !(1..=MAX_DAYS).contains(&days) {
-        let message = format!("a token lasts 1 to {MAX_DAYS} days");
-        return Err(Refusal::unprocessable("bad-value", message, "make a new one when it ends"));
-    }
-    let now = now();
-    let secret = new_token_secret();
-    let token = Token {
-        id: new_id(),
-        account_id: who.account_id.clone(),
-        name: name.to_owned(),
-        permissions: permissions.iter().map(|permission| permission.slug().to_owned()).collect(),
-        created_by: who.user_id.clone(),
-        created_at: now,
-        expires_at: Some(now.after(DAY * days)),
-        last_used_at: None,
-        revoked_at: None,
-    };
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    writing.token_add(&token, &hash_of_secret(secret.expose())).await?;
-    let detail =
-        json!({"name": token.name, "permissions": token.permissions, "expires_at": token.expires_at});
-    writing.audit(tell::entry(&who.actor(), "token.create", ("token", &token.id), detail, now));
-    server.commit(writing).await?;
-    Ok(TokenCreated { token: info(token, who.email.clone()), secret: secret.expose().clone() })
-}
-
-pub(super) async fn revoke(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+pub(crate) async fn revoke(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
     take_back(&server, &who, &id).await?;
     done()
-}
-
-/// Takes a token back that the caller may see.
-pub(crate) async fn take_back(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
-    let now = now();
-    let mut writing = server.store().write_account(&who.account_id).await?;
-    let tokens = writing.tokens(&who.account_id).await?;
-    let token =
-        tokens.into_iter().find(|token| token.id == id || token.name == id && token.revoked_at.is_none());
-    let token = token.filter(|token| is_admin(who) || token.created_by == who.user_id);
-    let token = token.ok_or_else(Refusal::not_found)?;
-    if writing.token_revoke(&who.account_id, &token.id, now).await? {
-        writing.audit(tell::entry(
-            &who.actor(),
-            "token.revoke",
-            ("token", &token.id),
-            json!({"name": token.name}),
-            now,
-        ));
-        server.commit(writing).await?;
-    }
-    Ok(())
 }

@@ -10,14 +10,14 @@ use serde_json::Value;
 use tower::ServiceExt as _;
 use windlass_api::endpoint::TOOLS_HEADER;
 use windlass_api::types::{ErrorBody, ErrorEnvelope};
+use windlass_control::caller::Identity;
 use windlass_mcp::{By, Call, Caller, Refusal, Who};
 
-use super::guard::request_id;
-use crate::auth::Identity;
 use crate::http::error::unspoken;
 use crate::http::guard::{Asked, record_refusal};
 use crate::http::origin::Origin;
-use crate::server::Server;
+use crate::mcp::guard::request_id;
+use crate::state::Server;
 
 /// Larger than the largest answer: an export of a hundred thousand resources.
 const MAX_ANSWER: usize = 256 * 1024 * 1024;

@@ -4,14 +4,14 @@ use axum::extract::{Request, State};
 use axum::http::header::HOST;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use windlass_control::refusal::{Refusal, RefusalKind};
 
-use super::{PATH, place};
-use crate::auth::identify;
+use crate::auth::identity::identify;
 use crate::http::error::{HttpError, Told, worded};
 use crate::http::guard::{Asked, RequestId, Route, Who, carry_identity};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::server::Server;
-use crate::web::is_from_here;
+use crate::mcp::place::{self, PATH};
+use crate::state::Server;
+use crate::web::visit::is_from_here;
 
 pub(super) async fn admit(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     let mut who = String::new();

@@ -3,9 +3,9 @@
 //! Nothing is decided here but whether a request may be answered at all ([`guard`]: it comes from where it may, and
 //! someone is asking). What a tool does goes through the API's own router ([`caller`]), with the caller's own token.
 
-mod caller;
-mod guard;
-mod place;
+pub(crate) mod caller;
+pub(crate) mod guard;
+pub(crate) mod place;
 
 use axum::Router;
 use axum::body::Body;
@@ -17,15 +17,13 @@ use axum::response::Response;
 use axum::routing::any;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
+use windlass_control::caller::Identity;
 
-use self::caller::Inside;
-use crate::auth::Identity;
-use crate::http::PATIENCE;
 use crate::http::guard::panicked;
-use crate::server::Server;
-
-/// Where tools are.
-const PATH: &str = "/mcp";
+use crate::http::patience::PATIENCE;
+use crate::mcp::caller::Inside;
+use crate::mcp::place::PATH;
+use crate::state::Server;
 
 /// The one route, with what surrounds it. `inside` is the API as tools call it.
 pub(crate) fn router(server: &Server, inside: Router) -> Router<Server> {

@@ -9,8 +9,11 @@ use axum::http::uri::Authority;
 
 use crate::config::Config;
 
+/// Where tools are.
+pub(crate) const PATH: &str = "/mcp";
+
 /// Whether a `Host` is one of ours. Ports do not matter: a name is what can be made to mean us.
-pub(super) fn is_ours(config: &Config, host: &str) -> bool {
+pub(crate) fn is_ours(config: &Config, host: &str) -> bool {
     if host.contains('@') {
         return false;
     }

@@ -8,12 +8,12 @@ use windlass_web::Html;
 use windlass_web::frame::{Notice, Theme};
 use windlass_web::pages::entrance::Trouble;
 
-use super::cookies::Cookie;
-use super::visit::{Visit, write_notice};
 use crate::http::error::{Told, unspoken};
 use crate::http::guard::RequestId;
 use crate::http::request::Answer;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::cookies::Cookie;
+use crate::web::visit::{Visit, write_notice};
 
 /// What a page may load and where its forms may go: only here, and nothing that stands in the page itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \

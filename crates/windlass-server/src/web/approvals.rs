@@ -5,21 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::State;
 use serde::Deserialize;
 use windlass_api::types::{BatchBody, BatchDecision, BatchResult, ProposalInfo};
+use windlass_control::ask::proposal::batch::decide_all;
+use windlass_control::ask::proposal::list::{Choice, describe, filter_of};
+use windlass_control::ask::run::show;
+use windlass_control::caller::Identity;
+use windlass_control::page::{PageQuery, cut, read_id};
+use windlass_control::refusal::Refusal;
 use windlass_store::{PlanPlace, Proposal, Reading};
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::approvals::{Approvals, Choices, Search, group};
 
-use super::address::{address, word};
-use super::form::Form;
-use super::visit::{Visit, local};
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::page::{PageQuery, cut, read_id};
-use crate::http::proposals::{Choice, decide_all, describe, filter_of};
 use crate::http::request::{Answer, Query};
-use crate::http::runs;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::address::{address, word};
+use crate::web::form::Form;
+use crate::web::visit::{Visit, local};
+use crate::web::{answer, frame};
 
 /// Proposals on a page unless more are asked for: enough to review, few enough to be quick.
 const ON_A_PAGE: usize = 100;
@@ -134,7 +135,7 @@ async fn runs_of(
     let ids: BTreeSet<&str> = proposals.iter().map(|proposal| proposal.run_id.as_str()).collect();
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
-        found.extend(runs::load_head(reading, who, id).await?);
+        found.extend(show::load_head(reading, who, id).await?);
     }
     Ok(found)
 }

@@ -3,17 +3,17 @@
 use axum::extract::State;
 use serde::Deserialize;
 use windlass_api::types::AuditVerdict;
+use windlass_control::ask::audit::{VerifyQuery, load_page, load_verdict};
+use windlass_control::caller::Identity;
+use windlass_control::page::PageQuery;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::audit::Audit;
 
-use super::address::{address, word};
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::audit::{VerifyQuery, load_page, load_verdict};
-use crate::http::page::PageQuery;
 use crate::http::request::{Answer, Query};
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::address::{address, word};
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 #[derive(Deserialize)]
 pub(super) struct ListQuery {

@@ -1,13 +1,13 @@
 //! What came of a form, when its page is shown once more.
 
 use axum::http::StatusCode;
+use windlass_control::refusal::Refusal;
 use windlass_web::Html;
 
-use super::answer;
-use super::visit::Visit;
 use crate::http::error::status_of;
 use crate::http::request::Answer;
-use crate::refusal::Refusal;
+use crate::web::answer;
+use crate::web::visit::Visit;
 
 /// What the page shows beside itself.
 pub(super) enum Came<T> {

@@ -3,7 +3,6 @@
 //! The session's cookie holds the same token that `Authorization: Bearer` would; the API itself never looks at cookies.
 
 use axum::http::{HeaderMap, HeaderValue, header};
-
 use windlass_core::inbound::forwarded::Scheme;
 
 /// What a cookie is for.

@@ -4,6 +4,13 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use windlass_api::types::{AcceptBody, AdoptBody, DriftTarget};
+use windlass_control::ask::adopt::adopt_some;
+use windlass_control::ask::drift::{accept_one, load_item, revert_one, unaccept_one};
+use windlass_control::ask::repository::find::find;
+use windlass_control::caller::Identity;
+use windlass_control::flow::drift::differences::{Found, differences_of};
+use windlass_control::page::{PageQuery, cut, read_id};
+use windlass_control::refusal::Refusal;
 use windlass_core::drift::Origin;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{Reading, Repository};
@@ -12,19 +19,13 @@ use windlass_web::pages::adopt::{Adopt, Made};
 use windlass_web::pages::drift::{Difference, Drift, Sort};
 use windlass_web::sentence;
 
-use super::address::address;
-use super::form::Form;
-use super::visit::{Visit, local};
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::drift::{Found, differences_of};
-use crate::http::drift::{accept_one, adopt_some, load_item, revert_one, unaccept_one};
 use crate::http::error::status_of;
-use crate::http::page::{PageQuery, cut, read_id};
-use crate::http::repositories::find;
 use crate::http::request::{Answer, Query};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::address::address;
+use crate::web::form::Form;
+use crate::web::visit::{Visit, local};
+use crate::web::{answer, frame};
 
 /// Differences on a page: each with its fields and forms.
 const ON_A_PAGE: usize = 30;

@@ -4,6 +4,11 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde_json::Value;
 use windlass_api::types::{ErrorBody, Problem, ProposalInfo};
+use windlass_control::ask::proposal::decision::DecisionError;
+use windlass_control::ask::proposal::{self, list};
+use windlass_control::caller::Identity;
+use windlass_control::payload::spec_value;
+use windlass_control::refusal::Refusal;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::resource::{Kind, Spec};
 use windlass_core::shape::Defaults;
@@ -11,16 +16,11 @@ use windlass_core::yaml;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::edit::Edit;
 
-use super::form::Form;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::decide::{self, DecisionError};
-use crate::http::proposals;
 use crate::http::request::Answer;
-use crate::payload::spec_value;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::form::Form;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 /// What is wrong with an edit.
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub(super) async fn show(
     visit: Visit,
     Path(id): Path<String>,
 ) -> Answer {
-    let proposal = proposals::load(&server, &who, &id).await?;
+    let proposal = list::load(&server, &who, &id).await?;
     let text = text_of(&proposal);
     form(&server, &who, &visit, proposal, text, Wrong::default()).await
 }
@@ -55,13 +55,13 @@ pub(super) async fn save(
     Path(id): Path<String>,
     fields: Form,
 ) -> Answer {
-    let proposal = proposals::load(&server, &who, &id).await?;
+    let proposal = list::load(&server, &who, &id).await?;
     let text = fields.text("text").to_owned();
     let version = fields.text("version").parse().ok();
     let saved = match fields.is_ticked("undo") {
-        true => decide::edit(&server, &who, &id, &Value::Null, version).await,
+        true => proposal::edit::edit(&server, &who, &id, &Value::Null, version).await,
         false => match read(&proposal, &text) {
-            Ok(payload) => decide::edit(&server, &who, &id, &payload, version).await,
+            Ok(payload) => proposal::edit::edit(&server, &who, &id, &payload, version).await,
             Err(diagnostics) => Err(DecisionError::Unsound(diagnostics)),
         },
     };

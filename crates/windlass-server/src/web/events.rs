@@ -2,18 +2,18 @@
 
 use axum::extract::State;
 use serde::Deserialize;
+use windlass_control::ask::event::{EventChoice, load_page};
+use windlass_control::ask::repository::find;
+use windlass_control::caller::Identity;
+use windlass_control::page::PageQuery;
 use windlass_web::frame::Place;
 use windlass_web::pages::events::{EventSearch, Events, Named, Part};
 
-use super::address::{address, word};
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::events::{EventChoice, load_page};
-use crate::http::page::PageQuery;
-use crate::http::repositories;
 use crate::http::request::{Answer, Query};
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::address::{address, word};
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 #[derive(Deserialize)]
 pub(super) struct ListQuery {
@@ -70,7 +70,7 @@ pub(super) async fn show(
     let page = PageQuery { limit: None, cursor: query.cursor };
     let mut reading = server.store().read().await?;
     let found = load_page(&mut reading, &who, choice_of(&search), None, &page).await?;
-    let known = repositories::load_all(&mut reading, &who).await?;
+    let known = find::load_all(&mut reading, &who).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Events).await?;
     drop(reading);
     let page = Events {

@@ -2,10 +2,10 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use windlass_control::refusal::Refusal;
 
 use crate::http::error::HttpError;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
 
 /// The fields, in the order in which they were sent.
 #[derive(Clone, Debug, Default)]

@@ -1,16 +1,16 @@
 //! Loading what surrounds every page.
 
+use windlass_control::ask::account;
+use windlass_control::caller::Identity;
+use windlass_control::clock::now;
+use windlass_control::refusal::Refusal;
 use windlass_core::proposal::Status;
 use windlass_store::Reading;
 use windlass_web::frame::{Frame, Place};
 
-use super::visit::Visit;
-use crate::auth::Identity;
-use crate::clock::now;
-use crate::http::accounts;
 use crate::http::auth::me_of;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::visit::Visit;
 
 /// What surrounds a page of this person.
 pub(super) async fn load(
@@ -30,7 +30,7 @@ pub(super) async fn load(
         place,
         theme: visit.theme,
         pending,
-        halted: accounts::info(&account).halted,
+        halted: account::info(&account).halted,
         notice: visit.notice.clone(),
         seen: visit.seen,
         now: now(),

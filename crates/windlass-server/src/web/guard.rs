@@ -8,22 +8,23 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use windlass_api::endpoint::Access;
+use windlass_control::caller::Identity;
+use windlass_control::refusal::{Refusal, RefusalKind};
 use windlass_core::inbound::forwarded::Scheme;
 use windlass_web::pages::entrance::Bounce;
 use windlass_web::table::{Entry, Page, pages};
 
-use super::address::address;
-use super::answer::{Look, go, html, set_cookie};
-use super::cookies::Cookie;
-use super::form::Form;
-use super::visit::{Visit, here_of, is_bound, is_from_elsewhere, is_from_here, read_notice, theme_of};
-use crate::auth::{AuthError, Identity, identify};
+use crate::auth::identity::{AuthError, identify};
 use crate::http::body::read_whole;
 use crate::http::error::{HttpError, status_of};
 use crate::http::guard::{Asked, RequestId, Route, Who, carry_identity, has_nul, record_refusal, refusal_of};
 use crate::http::origin::scheme_of;
-use crate::refusal::{Refusal, RefusalKind};
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::address::address;
+use crate::web::answer::{Look, go, html, set_cookie};
+use crate::web::cookies::Cookie;
+use crate::web::form::Form;
+use crate::web::visit::{Visit, here_of, is_bound, is_from_elsewhere, is_from_here, read_notice, theme_of};
 
 static TABLE: LazyLock<BTreeMap<(&'static str, &'static str), Entry>> =
     LazyLock::new(|| pages().into_iter().map(|entry| ((entry.method.as_str(), entry.path), entry)).collect());

@@ -4,13 +4,13 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::Event as SseEvent;
 use serde::Deserialize;
+use windlass_control::caller::Identity;
 use windlass_store::Event;
 
-use super::visit::Visit;
-use crate::auth::Identity;
 use crate::http::events::{Following, after_of, follow};
 use crate::http::request::{Answer, Query};
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::visit::Visit;
 
 #[derive(Deserialize)]
 pub(super) struct AfterQuery {

@@ -2,20 +2,20 @@
 
 use axum::extract::{Path, State};
 use serde::Deserialize;
+use windlass_control::ask::notification::{load_page, read_state, send_again, send_test};
+use windlass_control::caller::Identity;
+use windlass_control::page::PageQuery;
+use windlass_control::refusal::Refusal;
 use windlass_core::resource::{Kind, Spec};
 use windlass_store::{DeliveryFilter, Reading, ResourceFilter};
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::notifications::{Notifications, Provider};
 
-use super::address::{address, word};
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::notifications::{load_page, read_state, send_again, send_test};
-use crate::http::page::PageQuery;
 use crate::http::request::{Answer, Query};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::address::{address, word};
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 const HERE: &str = "/app/settings/notifications";
 

@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
+use windlass_control::ask::account;
+use windlass_control::ask::proposal::list;
+use windlass_control::ask::repository::find;
+use windlass_control::ask::run::show;
+use windlass_control::caller::Identity;
+use windlass_control::page::PageQuery;
+use windlass_control::refusal::Refusal;
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
 use windlass_store::{ProposalFilter, Reading};
 use windlass_web::frame::Place;
 use windlass_web::pages::overview::{KindHealth, Overview};
 
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::page::PageQuery;
 use crate::http::request::Answer;
-use crate::http::{accounts, proposals, repositories, runs};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 /// Runs shown.
 const RUNS: usize = 8;
@@ -25,17 +28,17 @@ const RUNS: usize = 8;
 const WAITING: usize = 6;
 
 pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
-    let status = accounts::load_status(&server, &who).await?;
+    let status = account::load_status(&server, &who).await?;
     let mut reading = server.store().read().await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Overview).await?;
-    let repositories = repositories::load_all(&mut reading, &who).await?;
+    let repositories = find::load_all(&mut reading, &who).await?;
     let ids: Vec<&str> = repositories.iter().map(|repository| repository.id.as_str()).collect();
     let kinds = health(&mut reading, &who, &ids).await?;
     let last = PageQuery { limit: Some(RUNS), cursor: None };
-    let runs = runs::load_page(&mut reading, &who, None, &last).await?.sync_runs;
+    let runs = show::load_page(&mut reading, &who, None, &last).await?.sync_runs;
     let pending = ProposalFilter { statuses: vec![Status::PendingApproval], ..ProposalFilter::default() };
     let found = reading.proposals_in_order(&who.account_id, &pending, None, WAITING).await?;
-    let waiting = proposals::describe(&mut reading, &who, &found).await?;
+    let waiting = list::describe(&mut reading, &who, &found).await?;
     drop(reading);
     answer::page(&visit, &Overview { frame, status, kinds, repositories, runs, waiting })
 }

@@ -4,20 +4,20 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use windlass_api::permission::Role;
 use windlass_api::types::{UserAdded, UserBody, UserCreated, UserPatch};
+use windlass_control::ask::{invitation, user};
+use windlass_control::caller::Identity;
+use windlass_control::refusal::Refusal;
 use windlass_core::redacted::Redacted;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::settings::{Once, People};
 
-use super::came::{self, Came};
-use super::form::Form;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
 use crate::http::error::status_of;
 use crate::http::request::Answer;
-use crate::http::{invitations, users};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::came::{self, Came};
+use crate::web::form::Form;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 const HERE: &str = "/app/settings/people";
 
@@ -29,7 +29,7 @@ pub(super) async fn add(State(server): State<Server>, who: Identity, visit: Visi
     let added = match role_of(&form) {
         Ok(role) => {
             let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
-            users::add(&server, &who, &UserBody { email, name, role }).await
+            user::add(&server, &who, &UserBody { email, name, role }).await
         }
         Err(error) => Err(error),
     };
@@ -65,7 +65,7 @@ pub(super) async fn change(
         _ => Err(Refusal::bad_request("no action selected", "press one of the buttons")),
     };
     let changed = match patch {
-        Ok(patch) => users::alter(&server, &who, &id, &patch).await,
+        Ok(patch) => user::alter(&server, &who, &id, &patch).await,
         Err(error) => Err(error),
     };
     match changed {
@@ -83,7 +83,7 @@ pub(super) async fn remove(
     visit: Visit,
     Path(id): Path<String>,
 ) -> Answer {
-    match users::expel(&server, &who, &id).await {
+    match user::expel(&server, &who, &id).await {
         Ok(()) => {
             let notice = Notice::new(Tone::Good, "User removed");
             answer::go_saying(&server, &visit, HERE, &notice)
@@ -98,7 +98,7 @@ pub(super) async fn revoke_invitation(
     visit: Visit,
     Path(id): Path<String>,
 ) -> Answer {
-    invitations::take_back(&server, &who, &id).await?;
+    invitation::take_back(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "Invitation revoked");
     answer::go_saying(&server, &visit, HERE, &notice)
 }
@@ -122,8 +122,8 @@ async fn finish(server: &Server, who: &Identity, visit: &Visit, made: UserCreate
 async fn page(server: &Server, who: &Identity, visit: &Visit, form: &Form, came: Came<Once>) -> Answer {
     let (once, error) = came.parted()?;
     let mut reading = server.store().read().await?;
-    let people = users::load_all(&mut reading, who).await?;
-    let invitations = invitations::load_all(&mut reading, who).await?;
+    let people = user::load_all(&mut reading, who).await?;
+    let invitations = invitation::load_all(&mut reading, who).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, status_of);

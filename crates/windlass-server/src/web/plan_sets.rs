@@ -3,18 +3,18 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use windlass_api::types::{ApproveSetBody, ApprovedSet};
+use windlass_control::ask::run::confirm_failure;
+use windlass_control::caller::Identity;
+use windlass_control::refusal::Refusal;
 use windlass_web::frame::{Notice, Tone};
 
-use super::answer;
-use super::form::Form;
-use super::visit::{Visit, local};
-use crate::auth::Identity;
-use crate::decide;
 use crate::http::error::status_of;
 use crate::http::plan_sets::approve_set;
 use crate::http::request::Answer;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::answer;
+use crate::web::form::Form;
+use crate::web::visit::{Visit, local};
 
 /// What the button of a list adds to a set's digest where its label said how many destroys there are.
 const WITH_DESTROYS: &str = " destroys";
@@ -71,7 +71,7 @@ pub(super) async fn confirm_failure(
     Path(id): Path<String>,
     form: Form,
 ) -> Answer {
-    decide::confirm_failure(&server, &who, &id, form.filled("reason")).await?;
+    confirm_failure::confirm_failure(&server, &who, &id, form.filled("reason")).await?;
     let notice = Notice::new(Tone::Good, "Applying resumed despite the failed sync");
     answer::go_saying(&server, &visit, &format!("/app/runs/{id}"), &notice)
 }

@@ -4,19 +4,20 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use windlass_api::types::{ErrorBody, Problem};
+use windlass_control::ask;
+use windlass_control::caller::Identity;
+use windlass_control::page::IfMatch;
 use windlass_core::yaml;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::settings::Policy;
 
-use super::came::is_mendable;
-use super::edit::problem;
-use super::form::Form;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::policy;
-use crate::http::request::{Answer, IfMatch};
-use crate::server::Server;
+use crate::http::request::Answer;
+use crate::state::Server;
+use crate::web::came::is_mendable;
+use crate::web::edit::problem;
+use crate::web::form::Form;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 /// An account without rules: what an editor begins with.
 const NO_RULES: &str = "rules: []\n";
@@ -26,7 +27,7 @@ const FIRST: [&str; 3] = ["name", "match", "action"];
 
 pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
     let mut reading = server.store().read().await?;
-    let stored = policy::load(&mut reading, &who).await?;
+    let stored = ask::policy::load(&mut reading, &who).await?;
     drop(reading);
     let has_rules = stored.policy.get("rules").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
     let text = if has_rules { written(stored.policy) } else { NO_RULES.to_owned() };
@@ -55,8 +56,8 @@ fn written_rule(rule: &Value) -> String {
 pub(super) async fn save(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
     let text = form.text("text").to_owned();
     let known: Option<i64> = form.text("version").parse().ok();
-    let wrong = match policy::read(&text) {
-        Ok(read) => match policy::put(&server, &who, &IfMatch(known), &read).await {
+    let wrong = match ask::policy::read(&text) {
+        Ok(read) => match ask::policy::put(&server, &who, &IfMatch(known), &read).await {
             Ok(_) => {
                 let notice = Notice::new(Tone::Good, "Policy saved");
                 return answer::go_saying(&server, &visit, "/app/settings/policy", &notice);
@@ -88,7 +89,7 @@ async fn page(
 ) -> Answer {
     let mut reading = server.store().read().await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
-    let unknown = policy::load(&mut reading, who).await?.unknown_repositories;
+    let unknown = ask::policy::load(&mut reading, who).await?.unknown_repositories;
     drop(reading);
     let is_wrong = !wrong.problems.is_empty() || wrong.error.is_some();
     let page = Policy { frame, text, version, unknown, problems: wrong.problems, error: wrong.error };
@@ -114,6 +115,6 @@ mod tests {
         let expected = "rules:\n  - name: twice\n    match:\n      kinds: [node]\n      labels: {a: \"true\"}\n    \
                         action: require_approval\n    approvals: 2\n    not_author: true\n  - name: never\n    action: block\n";
         assert_eq!(text, expected);
-        assert_eq!(policy::read(&text).unwrap(), policy::read(&policy.to_string()).unwrap());
+        assert_eq!(ask::policy::read(&text).unwrap(), ask::policy::read(&policy.to_string()).unwrap());
     }
 }

@@ -2,15 +2,15 @@
 
 use axum::extract::{Path, State};
 use serde_json::Value;
+use windlass_control::ask;
+use windlass_control::caller::Identity;
 use windlass_web::frame::Place;
 use windlass_web::pages::preview::Preview;
 
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::previews;
 use crate::http::request::Answer;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 pub(super) async fn show(
     State(server): State<Server>,
@@ -19,7 +19,7 @@ pub(super) async fn show(
     Path(id): Path<String>,
 ) -> Answer {
     let mut reading = server.store().read().await?;
-    let mut preview = previews::load(&mut reading, &who, &id).await?;
+    let mut preview = ask::preview::load(&mut reading, &who, &id).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Repositories).await?;
     drop(reading);
     let plan = std::mem::replace(&mut preview.plan, Value::Null);

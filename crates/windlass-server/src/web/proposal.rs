@@ -2,19 +2,22 @@
 
 use axum::extract::{Path, State};
 use serde::Deserialize;
+use windlass_control::ask::proposal::approve::{self, Reviewed};
+use windlass_control::ask::proposal::decision::DecisionError;
+use windlass_control::ask::proposal::list;
+use windlass_control::ask::proposal::reject::{self, Rejection};
+use windlass_control::ask::run::show;
+use windlass_control::caller::Identity;
+use windlass_control::refusal::Refusal;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::proposal::{Proposal, View};
 
-use super::form::Form;
-use super::reach::load_reach;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::decide::{self, DecisionError, Rejection, Reviewed};
 use crate::http::request::{Answer, Query};
-use crate::http::{proposals, runs};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::form::Form;
+use crate::web::reach::load_reach;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 #[derive(Deserialize)]
 pub(super) struct ViewQuery {
@@ -28,9 +31,9 @@ pub(super) async fn show(
     Path(id): Path<String>,
     Query(query): Query<ViewQuery>,
 ) -> Answer {
-    let proposal = proposals::load(&server, &who, &id).await?;
+    let proposal = list::load(&server, &who, &id).await?;
     let mut reading = server.store().read().await?;
-    let run = runs::load_head(&mut reading, &who, &proposal.run_id).await?;
+    let run = show::load_head(&mut reading, &who, &proposal.run_id).await?;
     let reach = load_reach(&mut reading, &who, &id).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Approvals).await?;
     drop(reading);
@@ -50,7 +53,7 @@ pub(super) async fn approve(
         return Err(Refusal::bad_request("the form is incomplete", "reload the page").into());
     };
     let decided =
-        decide::approve(&server, &who, Reviewed { id: &id, digest: Some(digest) }, form.filled("reason"))
+        approve::approve(&server, &who, Reviewed { id: &id, digest: Some(digest) }, form.filled("reason"))
             .await;
     told(&server, &visit, &id, decided, "Approved")
 }
@@ -63,7 +66,7 @@ pub(super) async fn reject(
     form: Form,
 ) -> Answer {
     let rejection = Rejection { reason: form.filled("reason"), until_change: form.is_ticked("until_change") };
-    let decided = decide::reject(&server, &who, &id, rejection).await;
+    let decided = reject::reject(&server, &who, &id, rejection).await;
     told(&server, &visit, &id, decided, "Rejected")
 }
 

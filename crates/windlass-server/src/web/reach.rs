@@ -1,13 +1,12 @@
 //! What a change touches beside the resource itself: what it refers to, and what refers to it.
 
+use windlass_control::caller::Identity;
+use windlass_control::refusal::Refusal;
 use windlass_core::catalogue::Known;
 use windlass_core::proposal::Status;
 use windlass_core::resource::ResourceKey;
 use windlass_store::{ProposalFilter, Reading};
 use windlass_web::pages::proposal::{Neighbour, Reach, Standing};
-
-use crate::auth::Identity;
-use crate::refusal::Refusal;
 
 /// Neighbours told of each sort.
 const MAX_TOLD: usize = 100;

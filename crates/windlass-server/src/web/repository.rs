@@ -3,20 +3,23 @@
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use windlass_api::types::RepositoryFields;
+use windlass_control::ask::repository::{find, register, release, test};
+use windlass_control::ask::run::show;
+use windlass_control::ask::{preview, webhook};
+use windlass_control::caller::Identity;
+use windlass_control::page::{IfMatch, PageQuery};
 use windlass_core::proposal::Status;
 use windlass_core::redacted::Redacted;
 use windlass_store::ProposalFilter;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::repository::{Aside, HookSecret, Repository};
 
-use super::form::Form;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::page::PageQuery;
-use crate::http::request::{Answer, IfMatch};
-use crate::http::{previews, quarantines, repositories, runs, webhooks};
-use crate::server::Server;
+use crate::http::request::Answer;
+use crate::http::webhooks;
+use crate::state::Server;
+use crate::web::form::Form;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 /// Runs shown.
 const RUNS: usize = 10;
@@ -41,7 +44,7 @@ pub(super) async fn test(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Answer {
-    let test = repositories::examine_registered(&server, &who, &id).await?;
+    let test = test::examine_registered(&server, &who, &id).await?;
     page(&server, &who, (&visit, &headers), &id, Aside::Test(test)).await
 }
 
@@ -54,7 +57,7 @@ pub(super) async fn show_webhook(
     Path(id): Path<String>,
 ) -> Answer {
     let base = webhooks::reached_at(&server, &headers, visit.scheme);
-    let shown = webhooks::reveal(&server, &who, &base, &id).await?;
+    let shown = webhook::reveal(&server, &who, &base, &id).await?;
     let secret = HookSecret {
         secret: Redacted::new(shown.secret),
         signing_token: Redacted::new(shown.signing_token),
@@ -71,7 +74,7 @@ pub(super) async fn rotate_webhook(
     Path(id): Path<String>,
 ) -> Answer {
     let base = webhooks::reached_at(&server, &headers, visit.scheme);
-    webhooks::replace_secret(&server, &who, &base, &id).await?;
+    webhook::replace_secret(&server, &who, &base, &id).await?;
     let notice = Notice::new(Tone::Good, "Webhook secret replaced; copy the new secret to the forge");
     answer::go_saying(&server, &visit, &address(&id), &notice)
 }
@@ -84,11 +87,11 @@ async fn page(
     aside: Aside,
 ) -> Answer {
     let mut reading = server.store().read().await?;
-    let repository = repositories::load(&mut reading, who, id).await?;
+    let repository = find::load(&mut reading, who, id).await?;
     let last = PageQuery { limit: Some(RUNS), cursor: None };
-    let runs = runs::load_page(&mut reading, who, Some(&repository.id), &last).await?.sync_runs;
-    let found = repositories::find(&mut reading, who, &repository.id).await?;
-    let previews = previews::load_list(&mut reading, &found, PREVIEWS).await?;
+    let runs = show::load_page(&mut reading, who, Some(&repository.id), &last).await?.sync_runs;
+    let found = find::find(&mut reading, who, &repository.id).await?;
+    let previews = preview::load_list(&mut reading, &found, PREVIEWS).await?;
     let owned = reading.resources_owned(&who.account_id, &repository.id).await?;
     let in_states = |statuses: &[Status]| ProposalFilter {
         statuses: statuses.to_vec(),
@@ -98,7 +101,7 @@ async fn page(
     let pending = reading.proposals_matching(&who.account_id, &in_states(&[Status::PendingApproval])).await?;
     let approved = reading.proposals_matching(&who.account_id, &in_states(&[Status::Approved])).await?;
     let base = webhooks::reached_at(server, headers, visit.scheme);
-    let webhook = webhooks::load(&mut reading, &base, &repository.id).await?;
+    let webhook = webhook::load(&mut reading, &base, &repository.id).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
     drop(reading);
     let open = pending + approved;
@@ -115,7 +118,7 @@ pub(super) async fn schedule(
 ) -> Answer {
     let enabled = form.text("enabled") == "yes";
     let fields = RepositoryFields { enabled: Some(enabled), ..RepositoryFields::default() };
-    let repository = repositories::configure(&server, &who, &id, &IfMatch(None), fields).await?;
+    let repository = register::configure(&server, &who, &id, &IfMatch(None), fields).await?;
     let word = if enabled { "scheduled sync enabled" } else { "scheduled sync disabled" };
     let notice = Notice::new(Tone::Good, format!("{}: {word}", repository.name));
     answer::go_saying(&server, &visit, &address(&repository.id), &notice)
@@ -127,7 +130,7 @@ pub(super) async fn forget_host_keys(
     visit: Visit,
     Path(id): Path<String>,
 ) -> Answer {
-    let repository = repositories::forget(&server, &who, &id).await?;
+    let repository = register::forget(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "Pinned host keys removed; the next sync pins new ones");
     answer::go_saying(&server, &visit, &address(&repository.id), &notice)
 }
@@ -138,7 +141,7 @@ pub(super) async fn release(
     visit: Visit,
     Path(id): Path<String>,
 ) -> Answer {
-    let repository = quarantines::release_all(&server, &who, &id).await?;
+    let repository = release::release_all(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "Released; Windlass retries it");
     answer::go_saying(&server, &visit, &address(&repository.id), &notice)
 }
@@ -151,7 +154,7 @@ pub(super) async fn remove(
     form: Form,
 ) -> Answer {
     let mut reading = server.store().read().await?;
-    let repository = repositories::load(&mut reading, &who, &id).await?;
+    let repository = find::load(&mut reading, &who, &id).await?;
     drop(reading);
     if form.text("name").trim() != repository.name {
         let message = format!("Nothing was removed: type {} to remove it", repository.name);
@@ -162,7 +165,7 @@ pub(super) async fn remove(
             &Notice::new(Tone::Bad, message),
         );
     }
-    repositories::unregister(&server, &who, &repository.id).await?;
+    register::unregister(&server, &who, &repository.id).await?;
     let notice = Notice::new(Tone::Good, format!("Removed {}; its resources stay", repository.name));
     answer::go_saying(&server, &visit, "/app/repositories", &notice)
 }

@@ -3,20 +3,21 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use windlass_api::types::{ForgeFields, ForgeInfo, RepositoryFields, RepositoryInfo, RepositoryTest};
+use windlass_control::ask::repository::{find, register, test};
+use windlass_control::caller::Identity;
+use windlass_control::page::IfMatch;
+use windlass_control::refusal::Refusal;
 use windlass_core::secret::is_private_key;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::repository_form::{Filled, FilledForge, RepositoryForm};
 
-use super::came::{self, Came};
-use super::form::Form;
-use super::repository::address;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::repositories;
-use crate::http::request::{Answer, IfMatch};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::http::request::Answer;
+use crate::state::Server;
+use crate::web::came::{self, Came};
+use crate::web::form::Form;
+use crate::web::repository::address;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
     again(&server, &who, &visit, None, Filled::default(), Came::Nothing).await
@@ -30,7 +31,7 @@ pub(super) async fn register(
 ) -> Answer {
     let filled = read(&form);
     let registered = match fields_of(&filled, Use::New) {
-        Ok(fields) => repositories::register(&server, &who, fields).await,
+        Ok(fields) => register::register(&server, &who, fields).await,
         Err(error) => Err(error),
     };
     match registered {
@@ -46,7 +47,7 @@ pub(super) async fn register(
 pub(super) async fn probe(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
     let filled = read(&form);
     let tested = match fields_of(&filled, Use::New) {
-        Ok(fields) => repositories::examine_new(&server, &who, fields).await,
+        Ok(fields) => test::examine_new(&server, &who, fields).await,
         Err(error) => Err(error),
     };
     let came = tested.map_or_else(Came::Error, Came::Shown);
@@ -88,7 +89,7 @@ pub(super) async fn configure(
     let version = form.text("version").parse().ok();
     existing.version = version.unwrap_or(existing.version);
     let changed = match fields_of(&filled, Use::Existing) {
-        Ok(fields) => repositories::configure(&server, &who, &existing.id, &IfMatch(version), fields).await,
+        Ok(fields) => register::configure(&server, &who, &existing.id, &IfMatch(version), fields).await,
         Err(error) => Err(error),
     };
     match changed {
@@ -102,7 +103,7 @@ pub(super) async fn configure(
 
 async fn existing(server: &Server, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
     let mut reading = server.store().read().await?;
-    repositories::load(&mut reading, who, id).await
+    find::load(&mut reading, who, id).await
 }
 
 fn shown_forge(forge: &ForgeInfo) -> FilledForge {

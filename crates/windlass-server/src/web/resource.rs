@@ -2,20 +2,20 @@
 
 use axum::extract::{Path, State};
 use windlass_api::types::DriftItem;
+use windlass_control::ask::{audit, drift, event, proposal, resource};
+use windlass_control::caller::Identity;
+use windlass_control::flow::drift::differences::difference_at;
+use windlass_control::refusal::Refusal;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{EventFilter, EventOrder, ProposalFilter, Reading, Resource};
 use windlass_web::frame::Place;
 use windlass_web::pages::resource::{Declared, Resource as Page};
 
-use super::reach::{open, reach_of};
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::drift::difference_at;
 use crate::http::request::Answer;
-use crate::http::{audit, drift, events, proposals, resources};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::reach::{open, reach_of};
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 /// Entries of a history, from the audit log and from the events each.
 const HISTORY: usize = 40;
@@ -31,11 +31,11 @@ pub(super) async fn show(
 ) -> Answer {
     let kind = Kind::from_word(&kind).ok_or_else(Refusal::not_found)?;
     let mut reading = server.store().read().await?;
-    let (info, resource) = resources::load(&mut reading, &who, kind, &name).await?;
+    let (info, resource) = resource::list::load(&mut reading, &who, kind, &name).await?;
     let key = &resource.key;
     let about = ProposalFilter { kind: Some(kind), name: Some(key.name.clone()), ..open() };
     let found = reading.proposals(&who.account_id, &about, None, PROPOSALS).await?;
-    let open = proposals::describe(&mut reading, &who, &found).await?;
+    let open = proposal::list::describe(&mut reading, &who, &found).await?;
     let reach = reach_of(&mut reading, &who, key, &resource.spec.targets(&key.name)).await?;
     let declared = declared(&mut reading, &who, &resource).await?;
     let drift = drift_of(&mut reading, &who, &resource).await?;
@@ -53,7 +53,7 @@ pub(super) async fn show(
         drift,
         proposals: open,
         audit: entries.into_iter().map(audit::info).collect(),
-        events: happened.into_iter().map(events::info).collect(),
+        events: happened.into_iter().map(event::info).collect(),
     };
     answer::page(&visit, &page)
 }

@@ -5,21 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use windlass_api::types::ResourceInfo;
+use windlass_control::ask::resource::list::{filter_of, load_page};
+use windlass_control::caller::Identity;
+use windlass_control::page::PageQuery;
+use windlass_control::refusal::Refusal;
+use windlass_control::world::names::repository_names;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{Reading, ResourceFilter};
 use windlass_web::frame::Place;
 use windlass_web::pages::resources::{Listed, Resources, Search};
 
-use super::address::address;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::page::PageQuery;
 use crate::http::request::{Answer, Query};
-use crate::http::resources::{filter_of, load_page};
-use crate::refusal::Refusal;
-use crate::server::Server;
-use crate::world::repository_names;
+use crate::state::Server;
+use crate::web::address::address;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 #[derive(Deserialize)]
 pub(super) struct ListQuery {

@@ -6,13 +6,13 @@ use axum::routing::{MethodRouter, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
-use super::{
-    answer, approvals, audit, drift, edit, entrance, events, guard, live, notifications, overview, plan_sets,
-    preview, proposal, repositories, resource, resources, runs, topology,
-};
-use super::{invitations, people, policy, repository, repository_form, settings, sso, tokens};
 use crate::http::guard::panicked;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::{
+    answer, approvals, audit, drift, edit, entrance, events, guard, invitations, live, notifications,
+    overview, people, plan_sets, policy, preview, proposal, repositories, repository, repository_form,
+    resource, resources, runs, settings, sso, tokens, topology,
+};
 
 /// Every page, with what surrounds it.
 pub(crate) fn router(server: &Server) -> Router<Server> {

@@ -2,19 +2,19 @@
 
 use axum::extract::{Path, State};
 use serde::Deserialize;
+use windlass_control::ask::repository::find::find;
+use windlass_control::ask::run::show;
+use windlass_control::caller::Identity;
+use windlass_control::page::PageQuery;
 use windlass_web::frame::Place;
 use windlass_web::pages::run::{Run, Show};
 use windlass_web::pages::runs::Runs;
 
-use super::address::address;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::page::PageQuery;
-use crate::http::repositories::find;
 use crate::http::request::{Answer, Query};
-use crate::http::runs;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::address::address;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 #[derive(Deserialize)]
 pub(super) struct ListQuery {
@@ -44,7 +44,7 @@ pub(super) async fn list(
     };
     let page = PageQuery { limit: None, cursor: query.cursor };
     let id = repository.as_ref().map(|repository| repository.id.as_str());
-    let found = runs::load_page(&mut reading, &who, id, &page).await?;
+    let found = show::load_page(&mut reading, &who, id, &page).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Runs).await?;
     drop(reading);
     let next = found
@@ -65,7 +65,7 @@ pub(super) async fn show(
     let show = Show::of(query.show.as_deref().unwrap_or_default());
     let page = PageQuery { limit: Some(ON_A_PAGE), cursor: query.cursor };
     let mut reading = server.store().read_snapshot().await?;
-    let part = runs::load_part(&mut reading, &who, &id, show.statuses(), &page).await?;
+    let part = show::load_part(&mut reading, &who, &id, show.statuses(), &page).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Runs).await?;
     drop(reading);
     let shown = if show == Show::All { "" } else { show.slug() };

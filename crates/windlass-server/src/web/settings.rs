@@ -1,17 +1,17 @@
 //! The account, one's own, and the kill switch.
 
 use axum::extract::State;
+use windlass_control::ask::account;
+use windlass_control::caller::Identity;
+use windlass_control::refusal::Refusal;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::settings::Settings;
 
-use super::form::Form;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::accounts;
 use crate::http::request::Answer;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::form::Form;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
     let mut reading = server.store().read().await?;
@@ -19,7 +19,7 @@ pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Vis
     let frame = frame::load(&server, &mut reading, &who, &visit, Place::Settings).await?;
     drop(reading);
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    answer::page(&visit, &Settings { frame, account: accounts::info(&account), version })
+    answer::page(&visit, &Settings { frame, account: account::info(&account), version })
 }
 
 pub(super) async fn halt(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
@@ -27,11 +27,11 @@ pub(super) async fn halt(State(server): State<Server>, who: Identity, visit: Vis
         let notice = Notice::new(Tone::Warn, "Enter a reason to halt applying");
         return answer::go_saying(&server, &visit, "/app/settings", &notice);
     };
-    accounts::pull_switch(&server, &who, reason).await?;
+    account::pull_switch(&server, &who, reason).await?;
     answer::go_saying(&server, &visit, "/app/settings", &Notice::new(Tone::Good, "Applying is halted"))
 }
 
 pub(super) async fn resume(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
-    accounts::release_switch(&server, &who).await?;
+    account::release_switch(&server, &who).await?;
     answer::go_saying(&server, &visit, "/app/settings", &Notice::new(Tone::Good, "Applying resumed"))
 }

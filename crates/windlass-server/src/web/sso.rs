@@ -7,19 +7,25 @@ use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
-use windlass_web::pages::entrance::Bounce;
+use windlass_control::clock::now;
+use windlass_control::refusal::Refusal;
+use windlass_oidc::Oidc;
+use windlass_oidc::attempt::{ATTEMPT_SECONDS, Attempt};
+use windlass_oidc::claims::Stranger;
 
-use super::answer::{go, html, set_cookie};
-use super::cookies::Cookie;
-use super::entrance::{Shown, begin as begin_session, sign_in_page};
-use super::visit::{Visit, local};
-use crate::auth::{Entry, SignedIn, count_provider_answer, record_refusal, sign_in_stranger};
-use crate::clock::now;
-use crate::http::error::status_of;
+use crate::auth::login::SignedIn;
+use crate::auth::sso::{Entry, record_refusal, sign_in_stranger};
+use crate::auth::throttle::count_provider_answer;
+use crate::http::error::{refusal_of_provider, status_of};
 use crate::http::request::{Answer, Query};
-use crate::oidc::{self, ATTEMPT_SECONDS, Attempt, Oidc, OidcError, Stranger};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::answer::{go, html, set_cookie};
+use crate::web::cookies::Cookie;
+use crate::web::entrance::{Shown, begin as begin_session, sign_in_page};
+use crate::web::visit::{Visit, local};
+
+use windlass_oidc::error::OidcError;
+use windlass_web::pages::entrance::Bounce;
 
 /// A longer address to come back to would not fit into a cookie.
 const MAX_NEXT: usize = 1000;
@@ -49,7 +55,7 @@ pub(super) async fn begin(
         }
         Err(error) => {
             tracing::warn!(%error, "a sign-in through the provider could not begin");
-            Ok(refused(&server, visit, next, error.into()))
+            Ok(refused(&server, visit, next, refusal_of_provider(&error)))
         }
     }
 }
@@ -97,7 +103,7 @@ async fn come_in(
         }
         Err(error) => {
             tracing::warn!(%error, address = visit.address, "a sign-in through the provider was refused");
-            Err(error.into())
+            Err(refusal_of_provider(&error))
         }
     };
     if let Err(error) = &came {
@@ -112,7 +118,7 @@ async fn identify(
     query: &str,
 ) -> Result<Stranger, OidcError> {
     let attempt = attempt?;
-    let answer = oidc::Answer::read(query).ok_or(OidcError::State)?;
+    let answer = windlass_oidc::Answer::read(query).ok_or(OidcError::State)?;
     oidc.finish(&attempt, &answer).await
 }
 

@@ -4,20 +4,20 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use windlass_api::permission::Permission;
 use windlass_api::types::TokenBody;
+use windlass_control::ask::token;
+use windlass_control::caller::Identity;
+use windlass_control::refusal::Refusal;
 use windlass_core::redacted::Redacted;
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::settings::{Once, Tokens};
 
-use super::came::{self, Came};
-use super::form::Form;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
 use crate::http::error::status_of;
 use crate::http::request::Answer;
-use crate::http::tokens;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::came::{self, Came};
+use crate::web::form::Form;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 /// What stands in the form.
 struct Filled {
@@ -44,7 +44,7 @@ pub(super) async fn make(State(server): State<Server>, who: Identity, visit: Vis
         ticked: form.all("permission").filter_map(Permission::from_slug).collect(),
     };
     let made = match read(&filled) {
-        Ok(body) => tokens::make(&server, &who, body).await,
+        Ok(body) => token::make(&server, &who, body).await,
         Err(error) => Err(error),
     };
     match made {
@@ -79,7 +79,7 @@ pub(super) async fn revoke(
     visit: Visit,
     Path(id): Path<String>,
 ) -> Answer {
-    tokens::take_back(&server, &who, &id).await?;
+    token::take_back(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "The token was revoked");
     answer::go_saying(&server, &visit, "/app/settings/tokens", &notice)
 }
@@ -87,7 +87,7 @@ pub(super) async fn revoke(
 async fn page(server: &Server, who: &Identity, visit: &Visit, filled: Filled, came: Came<Once>) -> Answer {
     let (once, error) = came.parted()?;
     let mut reading = server.store().read().await?;
-    let tokens = tokens::load_all(&mut reading, who).await?;
+    let tokens = token::load_all(&mut reading, who).await?;
     let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, status_of);

@@ -5,6 +5,10 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use serde::Deserialize;
+use windlass_control::ask::resource::list::{Addresses, load_allocation, load_page};
+use windlass_control::caller::Identity;
+use windlass_control::page::PageQuery;
+use windlass_control::refusal::Refusal;
 use windlass_core::allocate::Allocation;
 use windlass_core::diff::Action;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
@@ -14,15 +18,11 @@ use windlass_web::pages::networks::{Counted, Networks};
 use windlass_web::pages::topology::{Network, Topology, VirtualIp};
 use windlass_web::topology::{Held, Peer, Role, Standing, Turn};
 
-use super::reach::open;
-use super::visit::Visit;
-use super::{answer, frame};
-use crate::auth::Identity;
-use crate::http::page::PageQuery;
 use crate::http::request::{Answer, Query};
-use crate::http::resources::{Addresses, load_allocation, load_page};
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::reach::open;
+use crate::web::visit::Visit;
+use crate::web::{answer, frame};
 
 /// Proposals about members of one network that are looked at.
 const MAX_PROPOSALS: usize = 2_000;

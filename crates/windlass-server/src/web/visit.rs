@@ -8,15 +8,15 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
+use windlass_control::clock::now;
+use windlass_control::refusal::Refusal;
 use windlass_core::inbound::forwarded::Scheme;
 use windlass_web::frame::{Notice, Theme, Tone};
 
-use super::cookies::Cookie;
-use crate::clock::now;
 use crate::http::error::HttpError;
 use crate::http::request::header_text;
-use crate::refusal::Refusal;
-use crate::server::Server;
+use crate::state::Server;
+use crate::web::cookies::Cookie;
 
 /// Lines of a notice: a cookie holds no more than 4 KiB.
 const MAX_LINES: usize = 8;

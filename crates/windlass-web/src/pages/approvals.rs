@@ -104,7 +104,7 @@ pub struct Item {
 }
 
 /// A field that a row tells about.
-pub(crate) struct Told {
+pub struct Told {
     pub(crate) path: String,
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,

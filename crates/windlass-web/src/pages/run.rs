@@ -118,7 +118,7 @@ pub(crate) struct KindDiff {
 /// A tab over a run's changes.
 pub(crate) struct Choice {
     pub(crate) slug: &'static str,
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     pub(crate) count: usize,
     pub(crate) is_here: bool,
 }

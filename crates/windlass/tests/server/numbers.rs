@@ -110,11 +110,11 @@ fn the_dashboard_and_the_alerts_use_numbers_that_are_there() {
 
 #[test]
 fn numbers_are_named_in_one_place() {
-    let source = project_root().join("crates/windlass-server/src");
-    let mut directories = vec![source];
+    let crates = project_root().join("crates");
+    let mut directories = vec![crates.join("windlass-control/src"), crates.join("windlass-server/src")];
     while let Some(directory) = directories.pop() {
         for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
-            let is_the_place = path.file_name().is_some_and(|name| name == "numbers.rs");
+            let is_the_place = path.file_name().is_some_and(|name| name == "metrics.rs");
             if path.is_dir() {
                 directories.push(path);
             } else if !is_the_place {

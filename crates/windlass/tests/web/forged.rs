@@ -350,7 +350,7 @@ async fn no_secret_of_a_sign_in_is_logged_and_the_groups_are_told_to_whoever_map
     let log = Log::default();
     let writer = log.clone();
     let filter = tracing_subscriber::EnvFilter::new(
-        "warn,access=info,windlass_server=trace,reqwest=debug,hyper_util=debug",
+        "warn,access=info,windlass_server=trace,windlass_control=trace,windlass_oidc=trace,reqwest=debug,hyper_util=debug",
     );
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || writer.clone());
     subscriber.with_ansi(false).init();

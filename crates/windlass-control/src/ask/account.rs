@@ -1,0 +1,166 @@
+//! Accounts: making them, halting them, seeing how they are.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use windlass_api::permission::Role;
+use windlass_api::types::{AccountInfo, HaltInfo, Status};
+use windlass_core::proposal;
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_store::{Account, Halt, NewEvent, Reading, Severity, StoreError, new_id};
+
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::record;
+use crate::refusal::Refusal;
+
+/// An account as answers show it.
+pub fn info(account: &Account) -> AccountInfo {
+    AccountInfo {
+        id: account.id.clone(),
+        name: account.name.clone(),
+        halted: account.halt.as_ref().map(|halt| HaltInfo {
+            by: halt.by.clone(),
+            at: halt.at.to_string(),
+            reason: halt.reason.clone(),
+        }),
+        created_at: account.created_at.to_string(),
+    }
+}
+
+/// Every account of the installation.
+pub async fn list_all(server: &Control) -> Result<Vec<AccountInfo>, Refusal> {
+    let accounts = server.store().read().await?.accounts().await?;
+    Ok(accounts.iter().map(info).collect())
+}
+
+/// Makes an account, with the caller as its first admin.
+pub async fn open_account(server: &Control, who: &Identity, name: &str) -> Result<AccountInfo, Refusal> {
+    // An account is named as a cluster is: one plain word.
+    if let Err(complaint) = ResourceKey::read(Kind::Cluster, name) {
+        let help = complaint.help.unwrap_or_default();
+        return Err(Refusal::unprocessable("bad-name", complaint.message, help));
+    }
+    let now = now();
+    let id = new_id();
+    let mut writing = server.store().write().await?;
+    if writing.account(name).await?.is_some() {
+        return Err(Refusal::conflict("taken", "there is an account of this name", "choose another"));
+    }
+    writing.account_add(&id, name, now).await?;
+    writing.member_set(&id, &who.user_id, Role::Admin.slug(), now).await?;
+    writing.commit().await?;
+    let mut writing = server.store().write_account(&id).await?;
+    writing.audit(record::entry(&who.actor(), "account.create", ("account", name), json!({}), now));
+    let account = writing.account(&id).await?.ok_or_else(Refusal::not_found)?;
+    server.commit(writing).await?;
+    Ok(info(&account))
+}
+
+/// Halts all applying in the caller's account.
+pub async fn pull_switch(server: &Control, who: &Identity, reason: &str) -> Result<AccountInfo, Refusal> {
+    let reason: String = reason.trim().chars().take(500).collect();
+    turn_switch(server, who, Some(Halt { at: now(), by: who.email.clone(), reason })).await
+}
+
+/// Lets applying go on in the caller's account.
+pub async fn release_switch(server: &Control, who: &Identity) -> Result<AccountInfo, Refusal> {
+    turn_switch(server, who, None).await
+}
+
+async fn turn_switch(server: &Control, who: &Identity, halt: Option<Halt>) -> Result<AccountInfo, Refusal> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    writing.account_halt(halt.as_ref()).await?;
+    let (action, kind, message) = match &halt {
+        Some(halt) => {
+            ("account.halt", "account.halted", format!("{} halted all applying: {}", who.email, halt.reason))
+        }
+        None => ("account.resume", "account.resumed", format!("{} lets applying go on", who.email)),
+    };
+    let detail = json!({"reason": halt.as_ref().map(|halt| halt.reason.clone())});
+    writing.audit(record::entry(&who.actor(), action, ("account", &who.account_name), detail.clone(), now));
+    writing.event(NewEvent {
+        kind,
+        severity: Severity::Critical,
+        resource: None,
+        repository_id: None,
+        correlation_id: None,
+        source: who.email.clone(),
+        message,
+        payload: detail,
+        at: now,
+    });
+    let account = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    server.commit(writing).await?;
+    server.nudges().apply.notify_one();
+    Ok(info(&account))
+}
+
+/// The account at a glance.
+pub async fn load_status(server: &Control, who: &Identity) -> Result<Status, Refusal> {
+    let mut reading = server.store().read().await?;
+    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let resources = reading.resources_count(&who.account_id).await?;
+    let proposals = reading.proposals_count(&who.account_id).await?;
+    let repositories = reading.repositories(&who.account_id).await?;
+    let failed: Vec<String> = repositories
+        .iter()
+        .filter(|repository| repository.last_status == "failed")
+        .map(|repository| repository.name.clone())
+        .collect();
+    let drifted = reading.drifts_count(&who.account_id).await?;
+    let mut waiting_for = waits(&mut reading, &account, &proposals).await?;
+    waiting_for.extend(
+        failed.iter().map(|name| format!("the last sync of {name} failed: see `windlass repo show {name}`")),
+    );
+    waiting_for
+        .extend(server.config().credentials.trouble().map(|trouble| format!("credentials: {trouble}")));
+    waiting_for.extend(server.troubles().iter().map(|(part, trouble)| format!("{part}: {trouble}")));
+    let fault = server.signed_heads().fault(&who.account_id);
+    waiting_for.extend(fault.map(|fault| format!("the audit log is not signed any more: {fault}")));
+    Ok(Status {
+        account: info(&account),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        resources: resources.iter().map(|(kind, count)| (kind.plural().to_owned(), *count)).collect(),
+        proposals: proposals
+            .iter()
+            .map(|(status, count)| (status.slug().to_owned(), *count))
+            .collect::<BTreeMap<_, _>>(),
+        repositories: repositories.len(),
+        repositories_failed: failed,
+        drifted,
+        waiting_for,
+    })
+}
+
+async fn waits(
+    reading: &mut Reading,
+    account: &Account,
+    proposals: &[(proposal::Status, usize)],
+) -> Result<Vec<String>, StoreError> {
+    let mut waits = Vec::new();
+    if let Some(halt) = &account.halt {
+        waits.push(format!("applying is halted by {}: {}", halt.by, halt.reason));
+    }
+    for (status, count) in proposals {
+        if *status == proposal::Status::PendingApproval {
+            waits.push(format!("{count} waiting for approval"));
+        }
+    }
+    let filter = windlass_store::ProposalFilter {
+        statuses: vec![proposal::Status::Approved],
+        ..windlass_store::ProposalFilter::default()
+    };
+    for approved in reading.proposals(&account.id, &filter, None, 20).await? {
+        if let Some(reason) = approved.blocked_by.first() {
+            waits.push(format!(
+                "approved {} {} waits: {reason}",
+                approved.change.action(),
+                approved.change.key
+            ));
+        }
+    }
+    Ok(waits)
+}

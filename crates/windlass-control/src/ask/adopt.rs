@@ -1,0 +1,173 @@
+//! Adopting drift: the change that writes the accepted state into git.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use windlass_api::types::{AdoptBody, Adopted};
+use windlass_core::adopt::{AdoptError, Edited, adopt as adopt_accepted, patch};
+use windlass_core::manifest::Context;
+use windlass_core::quarantine::WorkEnd;
+use windlass_core::resource::{ResourceKey, Spec};
+use windlass_source::{Author, Branch, CommitId, Mirror, NewFile, Push};
+use windlass_store::{Reading, Repository};
+
+use crate::ask::drift::{pick, read_key};
+use crate::ask::repository::find::find;
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::failure::{internal, told};
+use crate::flow::drift::differences::differences_of;
+use crate::flow::sync::fetch::FetchPlan;
+use crate::flow::sync::material::read_fleet_at;
+use crate::limits::company::Leave;
+use crate::record;
+use crate::refusal::Refusal;
+use crate::work::requested::{Requested, requested, to_the_end};
+use crate::world::accepted;
+
+/// Makes the change that writes the accepted state into git, and pushes it if a branch is named.
+pub async fn adopt_some(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    body: &AdoptBody,
+) -> Result<Adopted, Refusal> {
+    let branch = body.branch.as_deref().map(Branch::parse).transpose();
+    let branch =
+        branch.map_err(|error| Refusal::unprocessable("bad-value", error.to_string(), error.help()))?;
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, who, id).await?;
+    let wanted = wanted_of(&mut reading, who, &repository, body).await?;
+    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let context = accepted::reading_context(&mut reading, &account).await?;
+    drop(reading);
+    let Some(commit) = repository.good_commit.as_deref().and_then(CommitId::parse) else {
+        return Err(Refusal::conflict("never-synced", "this repository was never read", "sync it first"));
+    };
+    let plan = FetchPlan::of(&repository, &account.name, server).await?;
+    let job = Job { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
+    let turn = server.remote_turns().take(&who.account_id).await?;
+    let (edited, pushed) = to_the_end(turn, adopt_on_thread(server.clone(), repository.clone(), job)).await?;
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let detail = json!({"branch": branch.as_ref().map(Branch::as_str), "commit_sha": pushed,
+        "files": edited.iter().map(|file| file.path.clone()).collect::<Vec<_>>()});
+    writing.audit(record::entry(&who.actor(), "drift.adopt", ("repository", &repository.name), detail, now));
+    server.commit(writing).await?;
+    let branch = pushed.as_ref().and(body.branch.clone());
+    Ok(Adopted { patch: patch(&edited), branch, commit_sha: pushed })
+}
+
+/// Reads the fleet, changes it and pushes it, on a thread that may block.
+async fn adopt_on_thread(
+    server: Control,
+    repository: Repository,
+    job: Job,
+) -> Result<(Vec<Edited>, Option<String>), Refusal> {
+    let directory = server.mirror_directory(&repository.id);
+    let work = |leave: Leave| {
+        let server = server.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            let _leave = leave;
+            job.work(&server, &directory)
+        });
+        async move { task.await.map_err(|panic| internal(&panic))? }
+    };
+    let end_of = |done: &Result<_, Refusal>| match done {
+        Ok(_) => WorkEnd::ReadThrough,
+        Err(_) => WorkEnd::Failed,
+    };
+    requested(&server, &Requested::Of(repository), work, end_of).await
+}
+
+/// What shall be adopted: key and the accepted state of it.
+type Wanted = Vec<(ResourceKey, Option<Arc<Spec>>)>;
+
+async fn wanted_of(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+    body: &AdoptBody,
+) -> Result<Wanted, Refusal> {
+    let found = differences_of(reading, &who.account_id, &repository.id).await?;
+    let keys: Vec<ResourceKey> = match body.resources.is_empty() {
+        true => found.drifted().map(|difference| difference.key.clone()).collect(),
+        false => {
+            let named: Result<Vec<_>, _> =
+                body.resources.iter().map(|target| read_key(&target.kind, &target.name)).collect();
+            named?
+        }
+    };
+    if keys.is_empty() {
+        return Err(Refusal::conflict("no-difference", "nothing has drifted", "look at the drift report"));
+    }
+    let mut wanted = Vec::with_capacity(keys.len());
+    for key in keys {
+        pick(&found, &key)?;
+        let accepted = reading.resource(&who.account_id, &key).await?.map(|accepted| accepted.spec);
+        wanted.push((key, accepted));
+    }
+    Ok(wanted)
+}
+
+/// Everything that is needed on the thread that may block.
+struct Job {
+    commit: CommitId,
+    plan: FetchPlan,
+    wanted: Wanted,
+    context: Context,
+    branch: Option<Branch>,
+    author: String,
+}
+
+impl Job {
+    fn work(
+        &self,
+        server: &Control,
+        directory: &std::path::Path,
+    ) -> Result<(Vec<Edited>, Option<String>), Refusal> {
+        let local = |error: &dyn std::error::Error| {
+            Refusal::conflict("local", told(error), "sync the repository once more, then try again")
+        };
+        let mirror = Mirror::open_or_create(directory).map_err(|error| local(&error))?;
+        let tree = mirror.tree(&self.commit, &self.plan.prefix).map_err(|error| local(&error))?;
+        let fleet = read_fleet_at(&tree, &self.context).fleet;
+        let edited = adopt_accepted(&fleet, &self.wanted, &self.context).map_err(adopt_error)?;
+        let edited = in_repository(edited, self.plan.prefix.as_str());
+        let Some(branch) = &self.branch else { return Ok((edited, None)) };
+        let files: Vec<NewFile> = edited
+            .iter()
+            .map(|file| NewFile { path: file.path.clone(), content: file.after.clone().into_bytes() })
+            .collect();
+        let author = Author { name: self.author.clone(), email: self.author.clone(), at: now() };
+        let names: Vec<String> = self.wanted.iter().map(|(key, _)| key.to_string()).collect();
+        let message = format!("Adopt the accepted state\n\n{}\n", names.join("\n"));
+        let push = Push { base: &self.commit, branch, files: &files, message: &message, author: &author };
+        let pushed = mirror.push_branch(&self.plan.options(server), &push).map_err(|error| {
+            let help =
+                "the credential may not be allowed to write, or the branch exists; use the patch instead";
+            Refusal::conflict("push", told(&error), help)
+        })?;
+        Ok((edited, Some(pushed.as_str().to_owned())))
+    }
+}
+
+/// The same files named from the repository's root.
+fn in_repository(edited: Vec<Edited>, prefix: &str) -> Vec<Edited> {
+    let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+    edited.into_iter().map(|file| Edited { path: format!("{prefix}{}", file.path), ..file }).collect()
+}
+
+fn adopt_error(error: AdoptError) -> Refusal {
+    let help = match &error {
+        AdoptError::Secret { .. } => {
+            let help =
+                "keep it in Vault and write a reference such as `vault:path#field`, or revert the change";
+            return Refusal::unprocessable("secret-inline", error.to_string(), help);
+        }
+        AdoptError::NeedsHand { suggestion, .. } => format!("edit it by hand:\n{suggestion}"),
+        _ => "look at the repository's last run".to_owned(),
+    };
+    Refusal::conflict("adopt", error.to_string(), help)
+}

@@ -1,0 +1,176 @@
+//! Which hosts credentials are told to.
+//!
+//! A credential that names its hosts is told to those. One that does not is bound to the first host that an admin uses it
+//! with: when registering, changing or testing a repository. Each use is checked, in the moment the credential is read.
+//! What decides is `windlass_core::credential_hosts`; here bindings are loaded and saved.
+
+use serde_json::json;
+use windlass_api::permission::Permission;
+use windlass_core::credential_hosts::{WhyNotTold, may_be_told};
+use windlass_source::{Insecure, RemoteUrl};
+use windlass_store::{AccountWriting, Actor, CredentialBinding, Repository, Store, StoreError};
+
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::config::ControlConfig;
+use crate::control::Control;
+use crate::credential::{CredentialUse, NotTold, bound_hosts, git_destination, named_hosts};
+use crate::outside::forge::way::Way;
+use crate::record;
+use crate::refusal::{Refusal, RefusalKind};
+
+/// The setting that says that the credentials of repositories from before there were bindings are bound.
+const UPGRADED: &str = "credential_bindings";
+
+const BOUND: &str = "bound";
+
+/// The credentials that a repository uses, and where it tells them.
+fn uses_of(repository: &Repository, config: &ControlConfig) -> Vec<CredentialUse> {
+    let mut uses = Vec::new();
+    let url = RemoteUrl::parse(&repository.repo_url, Insecure::Allowed).ok();
+    if let (Some(path), Some(to)) = (&repository.credential_path, url.as_ref().and_then(git_destination)) {
+        uses.push(CredentialUse { path: path.clone(), to });
+    }
+    let way = repository.forge.as_ref().and_then(|settings| Way::of(repository, settings, config).ok());
+    uses.extend(way.map(|way| way.credential_use()).filter(|used| !uses.contains(used)));
+    uses
+}
+
+/// What has to be bound before a repository can use its credentials as it says, which only an admin can do. What the
+/// repository did `before` is not looked at again.
+pub(crate) async fn first_uses(
+    server: &Control,
+    who: &Identity,
+    repository: &Repository,
+    before: Option<&Repository>,
+) -> Result<Vec<CredentialUse>, Refusal> {
+    let known = before.map(|before| uses_of(before, server.config())).unwrap_or_default();
+    let mut to_bind = Vec::new();
+    for used in uses_of(repository, server.config()).into_iter().filter(|used| !known.contains(used)) {
+        let fields = server.config().credentials.read(&who.account_name, &used.path).await;
+        // What cannot be read now names no hosts yet; it is checked again when it is used.
+        let named = fields.map_or(Ok(None), |fields| named_hosts(&fields));
+        let bound = bound_hosts(server, &who.account_id, &used.path).await?;
+        match may_be_told(&named, &bound, &used.to) {
+            Ok(()) => {}
+            Err(WhyNotTold::Unbound) if who.permissions.contains(&Permission::GitopsAdmin) => {
+                check_shared(server, who, &used).await?;
+                to_bind.push(used);
+            }
+            Err(why) => {
+                let kind = match why {
+                    WhyNotTold::Unbound => RefusalKind::Forbidden,
+                    _ => RefusalKind::Invalid,
+                };
+                let NotTold { code, message, help } = NotTold::of(&why, &used);
+                return Err(Refusal::new(kind, code, message, help));
+            }
+        }
+    }
+    Ok(to_bind)
+}
+
+/// Where accounts share their credentials, what one account bound is not bound to another host by the admin of another.
+pub(crate) async fn check_shared(
+    server: &Control,
+    who: &Identity,
+    used: &CredentialUse,
+) -> Result<(), Refusal> {
+    if server.config().credentials.is_split_by_account() || who.is_root {
+        return Ok(());
+    }
+    let mut reading = server.store().read().await?;
+    let elsewhere = reading.credential_hosts_elsewhere(&who.account_id, &used.path).await?;
+    match elsewhere.is_empty() || elsewhere.contains(&used.to.to_string()) {
+        true => Ok(()),
+        false => Err(Refusal::forbidden(
+            format!("the credential {} belongs to several accounts and is bound to other hosts", used.path),
+            "ask who administers the installation to bind it",
+        )),
+    }
+}
+
+/// Binds credentials to hosts, on the record.
+pub(crate) async fn bind(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    uses: &[CredentialUse],
+    reason: &str,
+) -> Result<(), StoreError> {
+    for used in uses {
+        let host = used.to.to_string();
+        let binding = CredentialBinding {
+            account_id: who.account_id.clone(),
+            credential_path: used.path.clone(),
+            host: host.clone(),
+            bound_by: who.email.clone(),
+            bound_at: now(),
+        };
+        if writing.credential_bind(&binding).await? {
+            let (target, detail) =
+                (("credential", used.path.as_str()), json!({"host": host, "reason": reason}));
+            writing.audit(record::entry(&who.actor(), "credential.bind", target, detail, now()));
+        }
+    }
+    Ok(())
+}
+
+/// Binds what a repository uses in the account it moves to, as far as nothing is bound there.
+pub(crate) async fn bind_moved(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    repository: &Repository,
+    (account_id, config): (&str, &ControlConfig),
+) -> Result<(), StoreError> {
+    for CredentialUse { path, to } in uses_of(repository, config) {
+        if writing.credential_hosts(account_id, &path).await?.is_empty() {
+            let binding = CredentialBinding {
+                account_id: account_id.to_owned(),
+                credential_path: path,
+                host: to.to_string(),
+                bound_by: who.email.clone(),
+                bound_at: now(),
+            };
+            writing.credential_bind(&binding).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Once, when a server starts that knows of bindings: credentials are bound to the hosts their repositories are on.
+pub async fn bind_existing(store: &Store, config: &ControlConfig) -> Result<(), StoreError> {
+    if store.read().await?.setting(UPGRADED).await?.as_deref() == Some(BOUND) {
+        return Ok(());
+    }
+    let accounts = store.read().await?.accounts().await?;
+    for account in accounts {
+        let mut writing = store.write_account(&account.id).await?;
+        for repository in writing.repositories(&account.id).await? {
+            for CredentialUse { path, to } in uses_of(&repository, config) {
+                let binding = CredentialBinding {
+                    account_id: account.id.clone(),
+                    credential_path: path.clone(),
+                    host: to.to_string(),
+                    bound_by: "windlass".to_owned(),
+                    bound_at: now(),
+                };
+                if writing.credential_bind(&binding).await? {
+                    let detail =
+                        json!({"host": to.to_string(), "reason": "it was used there before the upgrade"});
+                    let target = ("credential", path.as_str());
+                    writing.audit(record::entry(
+                        &Actor::windlass(),
+                        "credential.bind",
+                        target,
+                        detail,
+                        now(),
+                    ));
+                }
+            }
+        }
+        writing.commit().await?;
+    }
+    let mut writing = store.write().await?;
+    writing.setting_put(UPGRADED, BOUND).await?;
+    writing.commit().await
+}

@@ -1,0 +1,235 @@
+//! Drift: the report, and the three things to do about it.
+
+use serde_json::json;
+use windlass_api::permission::Permission;
+use windlass_api::types::{
+    AcceptBody, Acceptance as AcceptanceInfo, DriftItem, DriftReport, DriftTarget, Reverted,
+};
+use windlass_core::diff::short_document;
+use windlass_core::drift::{Acceptance, Difference, Origin};
+use windlass_core::proposal::Status;
+use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
+use windlass_core::time::Timestamp;
+use windlass_store::{ProposalFilter, Reading, Repository, Severity, Trigger};
+
+use crate::ask::repository::find::find;
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::flow::drift::differences::{Found, differences_of, fields_of, last_change};
+use crate::flow::gate::gatekeeper::may_approve;
+use crate::flow::sync::queue::{SyncRequest, queue_run};
+use crate::record;
+use crate::refusal::Refusal;
+
+/// Where the accepted state differs from what a repository last said, each difference with who made it.
+pub async fn report_of(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+) -> Result<DriftReport, Refusal> {
+    let found = differences_of(reading, &who.account_id, &repository.id).await?;
+    let filter = ProposalFilter {
+        statuses: vec![Status::PendingApproval, Status::Approved],
+        repository_id: Some(repository.id.clone()),
+        ..ProposalFilter::default()
+    };
+    let mut open: ResourceMap<String> = reading
+        .proposals(&who.account_id, &filter, None, i32::MAX as usize)
+        .await?
+        .into_iter()
+        .map(|proposal| (proposal.change.key, proposal.id))
+        .collect();
+    let (mut drifted, mut pending, mut settled) = (Vec::new(), Vec::new(), Vec::new());
+    for difference in &found.differences {
+        let mut item = load_item(reading, who, repository, &found, difference).await?;
+        item.proposal_id = open.remove(difference.key.kind, &difference.key.name);
+        match (item.acceptance.is_some(), difference.origin) {
+            (true, _) => settled.push(item),
+            (false, Origin::ByHand) => drifted.push(item),
+            (false, Origin::Pending) => pending.push(item),
+        }
+    }
+    let diff = short_document(found.open().map(|difference| (difference.action, &difference.key)));
+    Ok(DriftReport {
+        drift: !drifted.is_empty(),
+        repository_id: repository.id.clone(),
+        commit_sha: repository.good_commit.clone(),
+        compared_with: repository.good_at.map(|at| at.to_string()),
+        drifted,
+        pending,
+        accepted: settled,
+        diff,
+    })
+}
+
+fn acceptance_info(acceptance: &Acceptance) -> AcceptanceInfo {
+    AcceptanceInfo {
+        by: acceptance.by.clone(),
+        reason: acceptance.reason.clone(),
+        until: acceptance.until.map(|until| until.to_string()),
+    }
+}
+
+/// Everything about a difference but the proposal about it.
+pub async fn load_item(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+    found: &Found,
+    difference: &Difference,
+) -> Result<DriftItem, Refusal> {
+    let fields = fields_of(reading, &who.account_id, &repository.id, difference).await?;
+    let changed = match difference.origin {
+        Origin::ByHand => last_change(reading, &who.account_id, &difference.key).await?,
+        Origin::Pending => None,
+    };
+    let (changed_by, changed_at) = changed.unzip();
+    Ok(DriftItem {
+        kind: difference.key.kind.slug().to_owned(),
+        name: difference.key.name.clone(),
+        change: difference.action.to_string(),
+        fields: fields.into_iter().map(Into::into).collect(),
+        changed_by,
+        changed_at: changed_at.map(|at| at.to_string()),
+        proposal_id: None,
+        acceptance: found.acceptance(difference).map(acceptance_info),
+    })
+}
+
+pub(crate) fn read_key(kind: &str, name: &str) -> Result<ResourceKey, Refusal> {
+    let kind = Kind::from_word(kind).ok_or_else(|| {
+        Refusal::unprocessable("bad-value", "that is not a kind of resource", "for example node")
+    })?;
+    Ok(ResourceKey::new(kind, name))
+}
+
+/// The difference of a resource, if it has one.
+pub(crate) fn pick<'f>(found: &'f Found, key: &ResourceKey) -> Result<&'f Difference, Refusal> {
+    let difference = found.differences.iter().find(|difference| difference.key == *key);
+    difference.ok_or_else(|| {
+        Refusal::conflict("no-difference", format!("{key} is in sync"), "look at the drift report")
+    })
+}
+
+/// Proposes to make a resource what git says.
+pub async fn revert_one(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    body: &DriftTarget,
+) -> Result<Reverted, Refusal> {
+    let now = now();
+    let key = read_key(&body.kind, &body.name)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, who, id).await?;
+    let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
+    let difference = pick(&found, &key)?;
+    // Whoever may approve said that the difference is meant; taking that back is up to them.
+    if found.acceptance(difference).is_some() && !may_approve(who) {
+        let message =
+            format!("{key} was accepted as it is: this needs the permission {}", Permission::GitopsApprove);
+        return Err(Refusal::forbidden(message, "ask someone who may approve to revert it"));
+    }
+    writing.acceptance_remove(&repository.id, &key).await?;
+    let request = SyncRequest::new(Trigger::Revert, Some(&who.email));
+    let run_id = queue_run(&mut writing, &repository, &request, now).await?;
+    let detail = json!({"repository": repository.name, "sync_run_id": run_id});
+    writing.audit(record::entry(&who.actor(), "drift.revert", ("drift", &key.to_string()), detail, now));
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    let message = format!("a proposal makes {key} what git says again; approve it to apply it");
+    Ok(Reverted { sync_run_id: run_id, message })
+}
+
+/// Says that a difference is meant.
+pub async fn accept_one(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    body: &AcceptBody,
+) -> Result<DriftReport, Refusal> {
+    let now = now();
+    let key = read_key(&body.kind, &body.name)?;
+    let reason: String = body.reason.trim().chars().take(500).collect();
+    if reason.is_empty() {
+        return Err(Refusal::unprocessable(
+            "missing-key",
+            "say why the difference is meant",
+            "give a reason",
+        ));
+    }
+    let until = read_until(body.until.as_deref(), now)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, who, id).await?;
+    let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
+    let difference = pick(&found, &key)?;
+    let acceptance = Acceptance {
+        key: key.clone(),
+        desired: difference.desired,
+        accepted: difference.accepted,
+        until,
+        reason: reason.clone(),
+        by: who.email.clone(),
+        at: now,
+    };
+    writing.acceptance_put(&repository.id, &acceptance).await?;
+    let detail = json!({"repository": repository.name, "reason": reason, "until": until});
+    writing.audit(record::entry(
+        &who.actor(),
+        "drift.accept",
+        ("drift", &key.to_string()),
+        detail.clone(),
+        now,
+    ));
+    let message = format!("{} says that {key} is meant to differ: {reason}", who.email);
+    let kind = "gitops.drift_accepted";
+    writing.event(record::repository_event(
+        kind,
+        Severity::Medium,
+        &repository,
+        &who.email,
+        message,
+        detail,
+        now,
+    ));
+    let report = report_of(&mut writing, who, &repository).await?;
+    server.commit(writing).await?;
+    server.nudges().drift.notify_one();
+    server.nudges().sync.notify_one();
+    Ok(report)
+}
+
+fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Refusal> {
+    let Some(text) = text else { return Ok(None) };
+    let until = Timestamp::parse(text).filter(|until| *until > now);
+    until.map(Some).ok_or_else(|| {
+        Refusal::unprocessable(
+            "bad-value",
+            "until is a time in the future",
+            "write it as 2027-01-31T18:00:00Z",
+        )
+    })
+}
+
+/// Takes that back.
+pub async fn unaccept_one(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    body: &DriftTarget,
+) -> Result<DriftReport, Refusal> {
+    let now = now();
+    let key = read_key(&body.kind, &body.name)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, who, id).await?;
+    if !writing.acceptance_remove(&repository.id, &key).await? {
+        return Err(Refusal::not_found());
+    }
+    let detail = json!({"repository": repository.name});
+    writing.audit(record::entry(&who.actor(), "drift.unaccept", ("drift", &key.to_string()), detail, now));
+    let report = report_of(&mut writing, who, &repository).await?;
+    server.commit(writing).await?;
+    server.nudges().drift.notify_one();
+    Ok(report)
+}

@@ -1,0 +1,164 @@
+//! Invitations: an account asks someone to join, and they accept or decline after signing in.
+//!
+//! The account learns nothing of the person before they accept: an invitation is the same whether anyone has the e-mail
+//! address or not, and one that was declined looks like one that nobody answered.
+
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_api::permission::Role;
+use windlass_api::types::{InvitationInfo, JoinedAccount, ReceivedInvitation, UserAdded};
+use windlass_store::{AccountWriting, Invitation, Reading, StoreError, new_id};
+
+use crate::caller::{Identity, role_holds};
+use crate::clock::now;
+use crate::control::Control;
+use crate::record;
+use crate::refusal::Refusal;
+
+/// How long an invitation can be accepted.
+const LIFETIME: Duration = Duration::from_secs(14 * 24 * 3600);
+
+fn role_of(invitation: &Invitation) -> Role {
+    Role::from_slug(&invitation.role).unwrap_or(Role::Viewer)
+}
+
+fn info(invitation: &Invitation, invited_by: String) -> InvitationInfo {
+    InvitationInfo {
+        id: invitation.id.clone(),
+        email: invitation.email.clone(),
+        role: role_of(invitation),
+        invited_by,
+        created_at: invitation.created_at.to_string(),
+        expires_at: invitation.expires_at.to_string(),
+    }
+}
+
+/// Asks whoever has an e-mail address to join the caller's account.
+pub(crate) async fn invite(
+    server: &Control,
+    who: &Identity,
+    mut writing: AccountWriting,
+    email: &str,
+    role: Role,
+) -> Result<UserAdded, Refusal> {
+    let now = now();
+    let invitation = Invitation {
+        id: new_id(),
+        account_id: who.account_id.clone(),
+        email: email.to_owned(),
+        role: role.slug().to_owned(),
+        invited_by: who.user_id.clone(),
+        created_at: now,
+        expires_at: now.after(LIFETIME),
+        declined_at: None,
+    };
+    let invitation = writing.invitation_put(&invitation).await?;
+    let detail = json!({"role": role, "expires_at": invitation.expires_at});
+    writing.audit(record::entry(&who.actor(), "invitation.create", ("user", email), detail, now));
+    server.commit(writing).await?;
+    let invitation = Some(info(&invitation, who.email.clone()));
+    Ok(UserAdded { user: None, one_time_password: None, invitation })
+}
+
+/// The invitations of the caller's account.
+pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<InvitationInfo>, StoreError> {
+    let mut all = Vec::new();
+    for invitation in reading.invitations(&who.account_id, now()).await? {
+        let by = reading.user(&invitation.invited_by).await?.map(|user| user.email);
+        all.push(info(&invitation, by.unwrap_or_default()));
+    }
+    Ok(all)
+}
+
+/// Takes an invitation of the caller's account back.
+pub async fn take_back(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let found = writing.invitations(&who.account_id, now).await?;
+    let found = found.into_iter().find(|invitation| invitation.id == id || invitation.email == id);
+    let invitation = found.ok_or_else(Refusal::not_found)?;
+    writing.invitation_remove(&who.account_id, &invitation.id).await?;
+    let target = ("user", invitation.email.as_str());
+    writing.audit(record::entry(&who.actor(), "invitation.revoke", target, json!({}), now));
+    Ok(server.commit(writing).await?)
+}
+
+/// The invitations the caller can accept. None for someone whose e-mail address only they themselves claim to be theirs.
+async fn to_caller(reading: &mut Reading, who: &Identity) -> Result<Vec<Invitation>, StoreError> {
+    if reading.identity_unverified(&who.user_id).await? {
+        return Ok(Vec::new());
+    }
+    reading.invitations_to(&who.email, now()).await
+}
+
+/// The same as the caller sees them.
+pub async fn load_received(
+    reading: &mut Reading,
+    who: &Identity,
+) -> Result<Vec<ReceivedInvitation>, StoreError> {
+    let mut all = Vec::new();
+    for invitation in to_caller(reading, who).await? {
+        let by = reading.user(&invitation.invited_by).await?.map(|user| user.email);
+        let Some(account) = reading.account(&invitation.account_id).await? else { continue };
+        all.push(ReceivedInvitation {
+            id: invitation.id.clone(),
+            account: account.name,
+            role: role_of(&invitation),
+            invited_by: by.unwrap_or_default(),
+            created_at: invitation.created_at.to_string(),
+            expires_at: invitation.expires_at.to_string(),
+        });
+    }
+    Ok(all)
+}
+
+async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Invitation, Refusal> {
+    let found = to_caller(reading, who).await?.into_iter().find(|invitation| invitation.id == id);
+    found.ok_or_else(Refusal::not_found)
+}
+
+/// Joins an account that asks the caller to.
+pub async fn join(server: &Control, who: &Identity, id: &str) -> Result<JoinedAccount, Refusal> {
+    let now = now();
+    let account_id = find(&mut server.store().read().await?, who, id).await?.account_id;
+    let mut writing = server.store().write_account(&account_id).await?;
+    // Perhaps it was taken back a moment ago.
+    let invitation = find(&mut writing, who, id).await?;
+    if !is_inviter_admin(&mut writing, &invitation).await? {
+        let message = "whoever invited you may not add people to that account any more";
+        return Err(Refusal::conflict("invitation-void", message, "ask its admins for another invitation"));
+    }
+    if writing.member(&account_id, &who.user_id).await?.is_some() {
+        let message = "you are in that account already";
+        return Err(Refusal::conflict("taken", message, "decline the invitation"));
+    }
+    let account = writing.account(&account_id).await?.ok_or_else(Refusal::not_found)?;
+    let role = role_of(&invitation);
+    writing.member_set(&account_id, &who.user_id, role.slug(), now).await?;
+    writing.invitation_remove(&account_id, id).await?;
+    let detail = json!({"role": role, "invited_by": invitation.invited_by});
+    writing.audit(record::entry(&who.actor(), "invitation.accept", ("user", &who.email), detail, now));
+    server.commit(writing).await?;
+    Ok(JoinedAccount { account: account.name, role })
+}
+
+/// Whether whoever invited could still do so.
+async fn is_inviter_admin(writing: &mut AccountWriting, invitation: &Invitation) -> Result<bool, StoreError> {
+    let inviter = writing.member(&invitation.account_id, &invitation.invited_by).await?;
+    Ok(inviter.is_some_and(|inviter| {
+        let is_in = inviter.user.disabled_at.is_none() && role_holds(&inviter, now());
+        is_in && inviter.role == Role::Admin.slug()
+    }))
+}
+
+/// Declines to join an account. It is on the installation's record, not on the account's.
+pub async fn turn_down(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+    let now = now();
+    let mut writing = server.store().write_account("").await?;
+    let invitation = find(&mut writing, who, id).await?;
+    writing.invitation_decline(&invitation.id, now).await?;
+    let detail = json!({"account": invitation.account_id});
+    writing.audit(record::entry(&who.actor(), "invitation.decline", ("user", &who.email), detail, now));
+    Ok(server.commit(writing).await?)
+}

@@ -1,0 +1,70 @@
+//! Approving sets of a run's plan, and letting proposals go on after a failed run.
+
+use windlass_api::types::{ChangeSetInfo, RunInfo};
+use windlass_core::plan::ChangeSet;
+use windlass_store::{ApprovalSet, Reading, Run, StoreError};
+
+use crate::ask::plan_set::scope_word;
+use crate::clock::now;
+use crate::flow::gate::gatekeeper::{Gatekeeper, failed_sync};
+
+/// What there is to say about the plan of a run.
+#[derive(Default)]
+pub(crate) struct PlanFacts {
+    digest: Option<String>,
+    sets: Vec<ChangeSetInfo>,
+    holds_proposals: bool,
+}
+
+impl PlanFacts {
+    pub(crate) async fn load(reading: &mut Reading, run: &Run) -> Result<PlanFacts, StoreError> {
+        let repository = reading.repository(&run.account_id, &run.repository_id).await?;
+        let is_last = |id: &Option<String>| id.as_ref() == Some(&run.id);
+        let holds_proposals = repository
+            .as_ref()
+            .is_some_and(|found| is_last(&found.last_run_id) && failed_sync(found).is_some());
+        let Some(plan) = reading.plan_of_run(&run.account_id, &run.id).await? else {
+            return Ok(PlanFacts { holds_proposals, ..PlanFacts::default() });
+        };
+        let digest = Some(plan.digest.to_string());
+        let current = repository.filter(|repository| repository.good_commit.is_some());
+        let newest = match current.and_then(|repository| repository.good_run_id) {
+            Some(good) if good == run.id => Some(plan.id.clone()),
+            Some(good) => reading.plan_of_run(&run.account_id, &good).await?.map(|newest| newest.id),
+            None => None,
+        };
+        if newest.as_ref() != Some(&plan.id) {
+            return Ok(PlanFacts { digest, holds_proposals, ..PlanFacts::default() });
+        }
+        let mut approvals = reading.approval_sets_of(&plan.id).await?;
+        if let Some(account) = reading.account(&run.account_id).await?.filter(|_| !approvals.is_empty()) {
+            let gatekeeper = Gatekeeper::load(reading, &account, [], now()).await?;
+            approvals.retain(|approval| gatekeeper.is_approver(&approval.approver));
+        }
+        let sets = plan.sets.iter().map(|set| set_info(set, &approvals)).collect();
+        Ok(PlanFacts { digest, sets, holds_proposals })
+    }
+
+    pub(crate) fn tell(self, info: RunInfo) -> RunInfo {
+        let PlanFacts { digest, sets, holds_proposals } = self;
+        RunInfo { plan_digest: digest, sets, holds_proposals, ..info }
+    }
+}
+
+fn set_info(set: &ChangeSet, approvals: &[ApprovalSet]) -> ChangeSetInfo {
+    let counts = |approval: &&ApprovalSet| approval.scope == set.scope && approval.fallen.is_none();
+    let mut approved_by: Vec<String> =
+        approvals.iter().filter(counts).map(|approval| approval.approver.clone()).collect();
+    approved_by.sort();
+    approved_by.dedup();
+    ChangeSetInfo {
+        digest: set.digest.to_string(),
+        scope: scope_word(set.scope).to_owned(),
+        kind: set.kind.map(|kind| kind.slug().to_owned()),
+        change: set.cause.map(|cause| cause.action().to_string()),
+        count: set.count,
+        destroys: set.destroys,
+        names: set.names.clone(),
+        approved_by,
+    }
+}

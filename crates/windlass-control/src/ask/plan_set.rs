@@ -1,0 +1,281 @@
+//! Approving a set of a plan as one: all of it, or a group of identical changes, by the set's digest.
+//!
+//! The approval is one row. For each member it becomes an approval of that member's proposal: of those that are open now,
+//! and of the others when they are opened. Whether it counts there is the gate's to say, as for any other.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use windlass_api::types::ApprovedSet;
+use windlass_core::digest::Digest;
+use windlass_core::gate::Consent;
+use windlass_core::plan::{ChangeSet, SetScope, members_of};
+use windlass_core::proposal::Status;
+use windlass_core::time::Timestamp;
+use windlass_store::{
+    AccountWriting, Approval, ApprovalSet, AuditEntry, Outcome, PlanRecord, Proposal, Repository, Run,
+    Severity, StoreError, new_id,
+};
+
+use crate::ask::proposal::decision::DecisionError;
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::crash::crash_point;
+use crate::flow::gate::gatekeeper::Gatekeeper;
+use crate::flow::gate::grant::{granted, let_through};
+use crate::flow::gate::set_approvals::given_through;
+use crate::record;
+
+const ACTION: &str = "plan.approve";
+
+/// Reasons that are told; of the others nothing.
+const REASONS_TOLD: usize = 20;
+
+/// Whether someone said that a set's destroys are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destroys {
+    /// They did.
+    Meant,
+    /// They did not.
+    NotMentioned,
+}
+
+/// A set that someone reviewed.
+#[derive(Clone, Copy, Debug)]
+pub struct SetReview<'r> {
+    /// The digest of the set that was reviewed.
+    pub digest: &'r str,
+    /// Whether destroys are meant.
+    pub destroys: Destroys,
+    /// Why, if someone said so.
+    pub reason: Option<&'r str>,
+}
+
+/// Approves a set of a run's plan, if that is still the repository's newest plan.
+pub async fn approve_set(
+    server: &Control,
+    who: &Identity,
+    run_id: &str,
+    review: SetReview<'_>,
+) -> Result<ApprovedSet, DecisionError> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let run = writing.run_head(&who.account_id, run_id).await?.ok_or(DecisionError::NotFound)?;
+    let repository =
+        writing.repository(&who.account_id, &run.repository_id).await?.ok_or(DecisionError::NotFound)?;
+    let refuse = |error| Refusal { who, run_id, review, error };
+    let (plan, set) = match find_set(&mut writing, &run, &repository, review).await? {
+        Ok(found) => found,
+        Err(error) => return refuse(error).record(server, writing, now).await,
+    };
+    let members = members_of(set.scope, &writing.plan_steps(&plan.id).await?, &plan.sets);
+    let approval = new_approval(who, &plan, &set, review, now);
+    let covered = match Covered::load(&mut writing, &repository, &members, &approval).await? {
+        Ok(covered) => covered,
+        Err(error) => return refuse(error).record(server, writing, now).await,
+    };
+    writing.approval_set_add(&approval).await?;
+    writing.approvals_add(&covered.approvals()).await?;
+    let answer = covered.grant(&mut writing, &set, &run, now).await?;
+    record(&mut writing, who, &run, &approval, now);
+    crash_point("set.before_commit");
+    server.commit(writing).await?;
+    crash_point("set.committed");
+    server.nudges().apply.notify_one();
+    Ok(answer)
+}
+
+/// The plan of the run and the set of it that was reviewed.
+async fn find_set(
+    writing: &mut AccountWriting,
+    run: &Run,
+    repository: &Repository,
+    review: SetReview<'_>,
+) -> Result<Result<(PlanRecord, ChangeSet), DecisionError>, StoreError> {
+    // What was planned from another source is nobody's to approve any more.
+    let newest = match repository.good_run_id.as_ref().filter(|_| repository.good_commit.is_some()) {
+        Some(good) => writing.plan_of_run(&run.account_id, good).await?,
+        None => None,
+    };
+    let moved = |newest: Option<&PlanRecord>| {
+        let whole = newest.and_then(|plan| plan.sets.first());
+        Err(DecisionError::SetMoved { digest: whole.map(|set| set.digest.to_string()) })
+    };
+    let Some(plan) = newest.clone().filter(|plan| Some(&plan.id) == run.plan_id.as_ref()) else {
+        return Ok(moved(newest.as_ref()));
+    };
+    let wanted = Digest::parse(review.digest);
+    let Some(set) = plan.sets.iter().find(|set| Some(set.digest) == wanted).cloned() else {
+        return Ok(moved(Some(&plan)));
+    };
+    if set.destroys > 0 && review.destroys == Destroys::NotMentioned {
+        return Ok(Err(DecisionError::DestroysNotConfirmed(set.destroys)));
+    }
+    Ok(Ok((plan, set)))
+}
+
+fn new_approval(
+    who: &Identity,
+    plan: &PlanRecord,
+    set: &ChangeSet,
+    review: SetReview<'_>,
+    now: Timestamp,
+) -> ApprovalSet {
+    ApprovalSet {
+        id: new_id(),
+        account_id: plan.account_id.clone(),
+        repository_id: plan.repository_id.clone(),
+        plan_id: plan.id.clone(),
+        scope: set.scope,
+        digest: set.digest,
+        members: set.count,
+        destroys: set.destroys,
+        approver: who.email.clone(),
+        reason: review.reason.map(str::to_owned),
+        at: now,
+        fallen: None,
+    }
+}
+
+/// The open proposals of a set, with the approvals each has, the new one included.
+struct Covered {
+    gatekeeper: Gatekeeper,
+    repository: Repository,
+    pending: Vec<(Proposal, Vec<Approval>)>,
+    not_counted: Vec<String>,
+}
+
+impl Covered {
+    /// Refuses where the person can approve none of what is open.
+    async fn load(
+        writing: &mut AccountWriting,
+        repository: &Repository,
+        members: &BTreeSet<Digest>,
+        set: &ApprovalSet,
+    ) -> Result<Result<Covered, DecisionError>, StoreError> {
+        let Some(account) = writing.account(&set.account_id).await? else {
+            return Ok(Err(DecisionError::NotFound));
+        };
+        let open = writing.proposals_offered(&repository.id).await?;
+        let ids: Vec<&str> = open
+            .iter()
+            .filter(|offered| offered.status == Status::PendingApproval)
+            .map(|offered| offered.id.as_str())
+            .collect();
+        let mut pending = writing.proposals_by_id(&account.id, &ids).await?;
+        pending.retain(|proposal| members.contains(&proposal.content_digest()));
+        let mut approvals = writing.approvals_of(&ids).await?;
+        let changed = pending.iter().map(|proposal| &proposal.change.key);
+        let gatekeeper = Gatekeeper::load(writing, &account, changed, set.at).await?;
+        let (mut covered, mut not_counted) = (Vec::new(), Vec::new());
+        for proposal in pending {
+            let mut given = approvals.remove(&proposal.id).unwrap_or_default();
+            let content = proposal.content_digest();
+            let is_given = |approval: &Approval| {
+                approval.approver == set.approver && approval.digest == content.to_string()
+            };
+            if !given.iter().any(is_given)
+                && let Some(why) = gatekeeper.why_not(&proposal, Some(repository), &given, &set.approver)
+            {
+                not_counted.push((proposal.change.key.to_string(), why));
+            }
+            given.push(given_through(set, content));
+            covered.push((proposal, given));
+        }
+        if let Some((_, why)) = not_counted.first().filter(|_| not_counted.len() == covered.len()) {
+            return Ok(Err(DecisionError::NotAllowed(why.clone())));
+        }
+        let not_counted = not_counted.into_iter().take(REASONS_TOLD);
+        Ok(Ok(Covered {
+            gatekeeper,
+            repository: repository.clone(),
+            pending: covered,
+            not_counted: not_counted.map(|(key, why)| format!("{key}: {why}")).collect(),
+        }))
+    }
+
+    /// The new approval of each.
+    fn approvals(&self) -> Vec<(&str, Approval)> {
+        self.pending
+            .iter()
+            .filter_map(|(proposal, given)| Some((proposal.id.as_str(), given.last()?.clone())))
+            .collect()
+    }
+
+    /// Lets through what needs no more approvals.
+    async fn grant(
+        self,
+        writing: &mut AccountWriting,
+        set: &ChangeSet,
+        run: &Run,
+        now: Timestamp,
+    ) -> Result<ApprovedSet, StoreError> {
+        let mut waiting = 0;
+        let mut grants = Vec::new();
+        for (proposal, given) in &self.pending {
+            let judgement = self.gatekeeper.judge(proposal, Some(&self.repository), given, now);
+            waiting += usize::from(matches!(judgement.consent, Consent::Needed { .. }));
+            grants.extend(granted(&judgement).map(|grant| (proposal, grant)));
+        }
+        let_through(writing, &grants, Some(&run.id), now).await?;
+        Ok(ApprovedSet {
+            digest: set.digest.to_string(),
+            scope: scope_word(set.scope).to_owned(),
+            count: set.count,
+            destroys: set.destroys,
+            approved: grants.len(),
+            waiting,
+            not_open: set.count.saturating_sub(self.pending.len()),
+            not_counted: self.not_counted.clone(),
+        })
+    }
+}
+
+/// How answers spell what a set is.
+pub(crate) const fn scope_word(scope: SetScope) -> &'static str {
+    match scope {
+        SetScope::Plan => "plan",
+        SetScope::Group(_) => "group",
+    }
+}
+
+fn record(writing: &mut AccountWriting, who: &Identity, run: &Run, set: &ApprovalSet, now: Timestamp) {
+    let detail = json!({
+        "digest": set.digest, "scope": scope_word(set.scope), "changes": set.members, "destroys": set.destroys,
+        "reason": set.reason, "plan_id": set.plan_id, "repository": run.repository_name,
+    });
+    let message = format!("{} approved {} changes of {} as one", who.email, set.members, run.repository_name);
+    let kind = "gitops.plan_approved";
+    writing.event(record::run_event(kind, Severity::Low, run, message, detail.clone(), now));
+    writing.audit(record::entry(&who.actor(), ACTION, ("run", &run.id), detail, now));
+}
+
+/// A refusal that is entered into the audit log.
+struct Refusal<'r> {
+    who: &'r Identity,
+    run_id: &'r str,
+    review: SetReview<'r>,
+    error: DecisionError,
+}
+
+impl Refusal<'_> {
+    async fn record(
+        self,
+        server: &Control,
+        mut writing: AccountWriting,
+        now: Timestamp,
+    ) -> Result<ApprovedSet, DecisionError> {
+        let reason = match &self.error {
+            DecisionError::SetMoved { .. } => "the plan has no such set".to_owned(),
+            DecisionError::DestroysNotConfirmed(count) => format!("{count} destroys were not confirmed"),
+            DecisionError::NotAllowed(why) => why.clone(),
+            _ => "refused".to_owned(),
+        };
+        let detail: Value = json!({"digest": self.review.digest, "reason": reason});
+        let entry = record::entry(&self.who.actor(), ACTION, ("run", self.run_id), detail, now);
+        writing.audit(AuditEntry { outcome: Outcome::Refused, ..entry });
+        server.commit(writing).await?;
+        Err(self.error)
+    }
+}

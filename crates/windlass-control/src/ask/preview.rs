@@ -1,0 +1,141 @@
+//! Previews: what a reference, a commit or files would change.
+
+use serde_json::Value;
+use windlass_api::types::{PreviewBody, PreviewInfo};
+use windlass_core::content::ContentId;
+use windlass_core::plan::Confirmation;
+use windlass_source::{CommitId, Files, Revision};
+use windlass_store::{Preview, Reading, Repository};
+
+use crate::ask::repository::find::find;
+use crate::caller::Identity;
+use crate::control::Control;
+use crate::limits::fair_turns::Turn;
+use crate::outside;
+use crate::outside::preview::fetch::{self, REFERENCE_HELP};
+use crate::outside::preview::{Asked, Wanted};
+use crate::refusal::{Refusal, RefusalKind};
+
+/// Previews of a list. No repository keeps more.
+pub const LISTED: usize = 200;
+
+/// What files are called if nobody says.
+const UNNAMED: &str = "files";
+
+/// The longest name for files.
+const LONGEST_NAME: usize = 200;
+
+/// Makes the preview that a body asks for.
+pub async fn make(
+    server: &Control,
+    who: &Identity,
+    repository: Repository,
+    body: PreviewBody,
+    turn: Turn,
+) -> Result<PreviewInfo, Refusal> {
+    let confirmation = match body.confirm_mass_destroy {
+        true => Confirmation::MassDestroy,
+        false => Confirmation::Missing,
+    };
+    let by = Some(who.actor());
+    let asked = Asked { repository: repository.clone(), wanted: wanted(body)?, confirmation, by };
+    let made = outside::preview::make(server, asked, turn).await?;
+    info(made, &repository)
+}
+
+/// What a body asks for.
+fn wanted(body: PreviewBody) -> Result<Wanted, Refusal> {
+    let commit = body.commit.as_deref().map(commit).transpose()?;
+    match (body.reference, commit, body.files) {
+        (Some(reference), expected, None) => Wanted::reference(&reference, expected)
+            .map_err(|error| Refusal::unprocessable("bad-ref", error.to_string(), REFERENCE_HELP)),
+        (None, Some(commit), None) => Ok(Wanted::Revision(Revision::Commit(commit), None)),
+        (None, None, Some(files)) => {
+            let files = files.into_iter().map(|(path, text)| (path, text.into_bytes()));
+            let contents = body.contents.into_iter().map(content).collect::<Result<Vec<_>, _>>()?;
+            let files = Files::new(files, body.paths).and_then(|files| files.with_contents(contents));
+            let files = files.map_err(|error| {
+                let help = "name files from the directory of fleet.yaml, as in `fleet.d/nodes.yaml`";
+                Refusal::unprocessable("bad-path", error.to_string(), help)
+            })?;
+            Ok(Wanted::Files(files, name(body.name)?))
+        }
+        _ => Err(Refusal::unprocessable(
+            "bad-value",
+            "a preview is of one thing: `ref`, `commit` or `files`",
+            "send exactly one of them; `commit` may stand beside `ref`",
+        )),
+    }
+}
+
+/// What stands at a path, as whoever sent the files says.
+fn content((path, text): (String, String)) -> Result<(String, ContentId), Refusal> {
+    match ContentId::parse(&text) {
+        Some(id) => Ok((path, id)),
+        None => {
+            let help =
+                "send git's id of the file as `blob:` and 40 hexadecimal digits, of a directory as `tree:`";
+            Err(Refusal::unprocessable("bad-value", "this is no id of a path's content", help))
+        }
+    }
+}
+
+fn commit(text: &str) -> Result<CommitId, Refusal> {
+    Ok(fetch::commit_id(text)?)
+}
+
+fn name(given: Option<String>) -> Result<String, Refusal> {
+    let name = given.unwrap_or_else(|| UNNAMED.to_owned());
+    let is_sound = (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    match is_sound {
+        true => Ok(name),
+        false => Err(Refusal::unprocessable(
+            "bad-value",
+            format!("a name has 1 to {LONGEST_NAME} characters, none of them a control character"),
+            "use the branch or the number of the pull request",
+        )),
+    }
+}
+
+/// The last previews of a repository.
+pub async fn load_list(
+    reading: &mut Reading,
+    repository: &Repository,
+    limit: usize,
+) -> Result<Vec<PreviewInfo>, Refusal> {
+    let kept = reading.previews(&repository.account_id, &repository.id, limit).await?;
+    kept.into_iter().map(|preview| info(preview, repository)).collect()
+}
+
+/// A preview with its plan.
+pub async fn load(reading: &mut Reading, who: &Identity, preview_id: &str) -> Result<PreviewInfo, Refusal> {
+    let preview = reading.preview(&who.account_id, preview_id).await?.ok_or_else(Refusal::not_found)?;
+    let repository = find(reading, who, &preview.repository_id).await?;
+    info(preview, &repository)
+}
+
+fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, Refusal> {
+    let plan = match preview.document.as_str() {
+        "" => Value::Null,
+        document => serde_json::from_str(document).map_err(|error| {
+            tracing::error!(%error, preview = preview.id, "a kept preview cannot be read");
+            let help = "ask for the preview again";
+            Refusal::new(RefusalKind::Internal, "internal", "the preview cannot be read", help)
+        })?,
+    };
+    Ok(PreviewInfo {
+        id: preview.id,
+        repository_id: preview.repository_id,
+        repository_name: repository.name.clone(),
+        path_prefix: repository.path_prefix.clone(),
+        source: preview.source.slug().to_owned(),
+        reference: preview.reference,
+        commit_sha: preview.commit_sha,
+        base_commit: preview.base_commit,
+        outcome: preview.outcome.slug().to_owned(),
+        changes: preview.changes,
+        requested_by: preview.requested_by,
+        created_at: preview.created_at.to_string(),
+        plan,
+    })
+}

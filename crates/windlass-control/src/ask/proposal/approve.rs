@@ -1,0 +1,179 @@
+//! Consent.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use windlass_core::gate::{Consent, ReviewProblem};
+use windlass_core::proposal::Status;
+use windlass_core::time::Timestamp;
+use windlass_store::{
+    AccountWriting, Approval, Approvals, AuditEntry, NewEvent, Proposal, Repository, StoreError,
+};
+
+use crate::ask::proposal::decision::{Decided, DecisionError, only, record_refusal};
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::crash::crash_point;
+use crate::flow::gate::gatekeeper::{Gatekeeper, check_review, governing_repository};
+use crate::flow::gate::grant::{Grant, granted};
+use crate::record;
+
+const ACTION: &str = "proposal.approve";
+
+/// A proposal that someone consents to, and what of it they have seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Reviewed<'r> {
+    /// Which proposal.
+    pub id: &'r str,
+    /// The content they reviewed; none to consent to what the commit declares, which is not taken of what someone typed.
+    pub digest: Option<&'r str>,
+}
+
+/// Gives someone's consent to exactly what a proposal would apply now.
+pub async fn approve(
+    server: &Control,
+    who: &Identity,
+    reviewed: Reviewed<'_>,
+    reason: Option<&str>,
+) -> Decided {
+    only(approve_all(server, who, &[reviewed], reason).await?)
+}
+
+/// Gives someone's consent to proposals, each by itself, in one transaction.
+pub(crate) async fn approve_all(
+    server: &Control,
+    who: &Identity,
+    reviewed: &[Reviewed<'_>],
+    reason: Option<&str>,
+) -> Result<Vec<Decided>, StoreError> {
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let Some(account) = writing.account(&who.account_id).await? else { return Ok(Vec::new()) };
+    let ids: Vec<&str> = reviewed.iter().map(|reviewed| reviewed.id).collect();
+    let found = writing.proposals_by_id(&who.account_id, &ids).await?;
+    let now = now();
+    let changed = found.iter().map(|proposal| &proposal.change.key);
+    let mut hearing = Hearing {
+        who,
+        reason,
+        gatekeeper: Gatekeeper::load(&mut writing, &account, changed, now).await?,
+        repositories: writing.repositories(&who.account_id).await?,
+        proposals: found.into_iter().map(|proposal| (proposal.id.clone(), proposal)).collect(),
+        approvals: writing.approvals_of(&ids).await?,
+        given: Vec::new(),
+        grants: Vec::new(),
+        now,
+    };
+    let decided = reviewed.iter().map(|reviewed| hearing.hear(&mut writing, reviewed)).collect();
+    hearing.save(&mut writing).await?;
+    crash_point("decide.before_commit");
+    server.commit(writing).await?;
+    crash_point("decide.committed");
+    server.nudges().apply.notify_one();
+    Ok(decided)
+}
+
+/// Everything that decides whether a consent counts, and what was decided so far.
+struct Hearing<'h> {
+    who: &'h Identity,
+    reason: Option<&'h str>,
+    gatekeeper: Gatekeeper,
+    repositories: Vec<Repository>,
+    proposals: BTreeMap<String, Proposal>,
+    approvals: Approvals,
+    given: Vec<(String, Approval)>,
+    grants: Vec<(String, Grant)>,
+    now: Timestamp,
+}
+
+impl Hearing<'_> {
+    fn hear(&mut self, writing: &mut AccountWriting, reviewed: &Reviewed<'_>) -> Decided {
+        let proposal = self.proposals.get(reviewed.id).ok_or(DecisionError::NotFound)?;
+        if let Err(error) = self.check(proposal, reviewed) {
+            record_refusal(writing, self.who, proposal, ACTION, &error, self.now);
+            return Err(error);
+        }
+        let digest = proposal.content_digest().to_string();
+        let reason = self.reason.map(str::to_owned);
+        let approval = Approval {
+            approver: self.who.email.clone(),
+            digest,
+            reason,
+            at: self.now,
+            set_id: None,
+            fallen: None,
+        };
+        self.record(writing, proposal, &approval);
+        let given = self.approvals.entry(reviewed.id.to_owned()).or_default();
+        given.push(approval.clone());
+        self.given.push((reviewed.id.to_owned(), approval));
+        self.weigh(writing, reviewed.id);
+        Ok(())
+    }
+
+    fn repository_of(&self, proposal: &Proposal) -> Option<&Repository> {
+        governing_repository(proposal, &self.repositories)
+    }
+
+    fn approvals_of(&self, id: &str) -> &[Approval] {
+        self.approvals.get(id).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn check(&self, proposal: &Proposal, reviewed: &Reviewed<'_>) -> Decided {
+        if proposal.status != Status::PendingApproval {
+            return Err(DecisionError::Closed(proposal.status));
+        }
+        let given = self.approvals_of(&proposal.id);
+        let repository = self.repository_of(proposal);
+        if let Some(why) = self.gatekeeper.why_not(proposal, repository, given, &self.who.email) {
+            return Err(DecisionError::NotAllowed(why));
+        }
+        check_review(proposal, reviewed.digest).map_err(|problem| {
+            let digest = proposal.content_digest().to_string();
+            match problem {
+                ReviewProblem::Moved => DecisionError::Moved { digest },
+                ReviewProblem::ContentNotNamed => DecisionError::ContentNotNamed { digest },
+            }
+        })
+    }
+
+    fn record(&self, writing: &mut AccountWriting, proposal: &Proposal, approval: &Approval) {
+        let detail = json!({"digest": approval.digest, "reason": self.reason,
+            "resource": proposal.change.key.to_string()});
+        writing.audit(AuditEntry {
+            before: proposal.change.base,
+            after: proposal.effective_digest(),
+            ..record::entry(&self.who.actor(), ACTION, ("proposal", &proposal.id), detail, self.now)
+        });
+    }
+
+    /// Sees whether the consents given by now suffice.
+    fn weigh(&mut self, writing: &mut AccountWriting, id: &str) {
+        let Some(proposal) = self.proposals.get(id) else { return };
+        let repository = self.repository_of(proposal);
+        let judgement = self.gatekeeper.judge(proposal, repository, self.approvals_of(id), self.now);
+        let event = |by: &str, reason: Option<&str>| {
+            record::proposal_event(proposal, &proposal.run_id, Status::Approved, by, reason, self.now)
+        };
+        if let Some(grant) = granted(&judgement) {
+            writing.event(event(&grant.by, self.reason));
+            self.grants.push((id.to_owned(), grant));
+            if let Some(proposal) = self.proposals.get_mut(id) {
+                proposal.status = Status::Approved;
+            }
+        } else if let Consent::Needed { have, need, .. } = judgement.consent {
+            let told = format!("{have} of {need} approvals");
+            let event = event(&self.who.email, Some(&told));
+            writing.event(NewEvent { kind: "gitops.proposal_consented", ..event });
+        }
+    }
+
+    async fn save(&self, writing: &mut AccountWriting) -> Result<(), StoreError> {
+        let given: Vec<_> = self.given.iter().map(|(id, approval)| (id.as_str(), approval.clone())).collect();
+        writing.approvals_add(&given).await?;
+        let moves: Vec<_> =
+            self.grants.iter().map(|(id, grant)| (id.as_str(), grant.moved(self.reason, self.now))).collect();
+        writing.proposals_move(&moves).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! Decisions people take about proposals: approve, reject, edit. The same for the API, the web app and MCP.
+//!
+//! Many decisions taken at once are one transaction, and each is taken or refused for itself.
+
+use serde_json::json;
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::proposal::Status;
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, AuditEntry, Outcome, Proposal, StoreError};
+
+use crate::caller::Identity;
+use crate::record;
+use crate::refusal::{Refusal, RefusalKind};
+
+/// Why a decision was not taken.
+#[derive(Debug)]
+pub enum DecisionError {
+    /// There is no such proposal.
+    NotFound,
+    /// It is not open for this decision any more.
+    Closed(Status),
+    /// It is not what the caller reviewed.
+    Moved {
+        /// What it is now.
+        digest: String,
+    },
+    /// Someone typed its content, and the caller did not say which content they reviewed.
+    ContentNotNamed {
+        /// What it is now.
+        digest: String,
+    },
+    /// The plan has no such set, or is not the repository's newest any more.
+    SetMoved {
+        /// The set of the whole plan as it is now; none if there is nothing to do any more.
+        digest: Option<String>,
+    },
+    /// The set has so many destroys, and nobody said that they are meant.
+    DestroysNotConfirmed(usize),
+    /// It was changed since the version the caller named.
+    Outdated,
+    /// The policy, or its author, does not allow it.
+    NotAllowed(String),
+    /// What it was edited to is not sound.
+    Unsound(Vec<Diagnostic>),
+    /// The request makes no sense.
+    Senseless(&'static str),
+    /// The database failed.
+    Store(StoreError),
+}
+
+impl From<StoreError> for DecisionError {
+    fn from(error: StoreError) -> DecisionError {
+        DecisionError::Store(error)
+    }
+}
+
+impl From<DecisionError> for Refusal {
+    fn from(error: DecisionError) -> Refusal {
+        match error {
+            DecisionError::NotFound => Refusal::not_found(),
+            DecisionError::Closed(status) => {
+                let message = format!("the proposal is {status}");
+                let help = "only a proposal that waits for approval can be decided about";
+                Refusal::conflict("not-open", message, help).on_record()
+            }
+            DecisionError::Moved { digest } => {
+                let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
+                Refusal::conflict("moved", message, "review it again").on_record()
+            }
+            DecisionError::ContentNotNamed { digest } => {
+                let message = format!(
+                    "someone typed what this proposal would apply, so that an approval has to name its content: it is {digest}"
+                );
+                let help = "look at it, and send this digest with the approval if it is what you want";
+                Refusal::conflict("digest-needed", message, help).on_record()
+            }
+            DecisionError::SetMoved { digest } => {
+                let now = match digest {
+                    Some(digest) => format!("the whole plan is now {digest}"),
+                    None => "there is nothing to approve any more".to_owned(),
+                };
+                let message = format!("the plan has no such set of changes: {now}");
+                Refusal::conflict("moved", message, "review the repository's newest run").on_record()
+            }
+            DecisionError::DestroysNotConfirmed(destroys) => {
+                let message = format!("{destroys} changes of this set destroy something");
+                let help = "if they are meant, approve the set with include_destroys";
+                Refusal::unprocessable("destroys-not-confirmed", message, help).on_record()
+            }
+            DecisionError::NotAllowed(why) => {
+                let help = "someone else has to decide";
+                Refusal::new(RefusalKind::Forbidden, "not-allowed", why, help).on_record()
+            }
+            DecisionError::Outdated => Refusal::precondition(),
+            DecisionError::Unsound(diagnostics) => Refusal::unsound(&diagnostics),
+            DecisionError::Senseless(message) => Refusal::unprocessable("senseless", message, ""),
+            DecisionError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// What became of a decision.
+pub(crate) type Decided = Result<(), DecisionError>;
+
+/// Enters a refusal into the audit log.
+pub(crate) fn record_refusal(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    proposal: &Proposal,
+    action: &'static str,
+    error: &DecisionError,
+    now: Timestamp,
+) {
+    let reason = match error {
+        DecisionError::Closed(status) => format!("it is {status}"),
+        DecisionError::Moved { .. } => "it is not what was reviewed".to_owned(),
+        DecisionError::ContentNotNamed { .. } => "the content that was reviewed was not named".to_owned(),
+        DecisionError::NotAllowed(why) => why.clone(),
+        _ => "refused".to_owned(),
+    };
+    let detail = json!({"reason": reason, "resource": proposal.change.key.to_string()});
+    writing.audit(AuditEntry {
+        outcome: Outcome::Refused,
+        ..record::entry(&who.actor(), action, ("proposal", &proposal.id), detail, now)
+    });
+}
+
+/// The only one of several.
+pub(crate) fn only(decided: Vec<Decided>) -> Decided {
+    decided.into_iter().next().unwrap_or(Err(DecisionError::NotFound))
+}

@@ -1,0 +1,89 @@
+//! Changing a proposal before approval.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windlass_core::diff::Action;
+use windlass_core::gate::{Contributor, ContributorRole};
+use windlass_core::proposal::Status;
+use windlass_core::resource::Spec;
+use windlass_core::shape::Defaults;
+use windlass_store::{AuditEntry, Edit, Proposal};
+
+use crate::ask::proposal::decision::{Decided, DecisionError, record_refusal};
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::contents::with_known_contents;
+use crate::control::Control;
+use crate::flow::propose::blocked;
+use crate::payload::{put_back_hidden, spec_value};
+use crate::record;
+
+/// Changes what a pending proposal would apply; null takes that back. Approvals given before no longer count.
+pub async fn edit(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    payload: &Value,
+    version: Option<i64>,
+) -> Decided {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let proposal = writing.proposal(&who.account_id, id).await?.ok_or(DecisionError::NotFound)?;
+    if proposal.status != Status::PendingApproval {
+        let error = DecisionError::Closed(proposal.status);
+        record_refusal(&mut writing, who, &proposal, "proposal.edit", &error, now);
+        server.commit(writing).await?;
+        return Err(error);
+    }
+    if proposal.change.action() == Action::Destroy {
+        return Err(DecisionError::Senseless("there is nothing to edit about a destroy: reject it instead"));
+    }
+    let before = proposal.effective_digest();
+    let edited = match payload {
+        Value::Null => None,
+        payload => Some(read_edit(&proposal, payload, who)?),
+    };
+    let version = version.unwrap_or(proposal.version);
+    // Everyone who edited it had a hand in it, not only the last.
+    let mut contributors = proposal.contributors.clone();
+    contributors.add(Contributor::new(ContributorRole::Editor, &who.email));
+    if !writing.proposal_edit(id, version, edited.as_ref(), &contributors).await? {
+        return Err(DecisionError::Outdated);
+    }
+    blocked::note_blockers(&mut writing, id).await?;
+    let after = edited.as_ref().map(|edit| edit.digest).or(proposal.change.desired);
+    let detail = json!({"resource": proposal.change.key.to_string()});
+    writing.audit(AuditEntry {
+        before,
+        after,
+        ..record::entry(&who.actor(), "proposal.edit", ("proposal", id), detail, now)
+    });
+    let mut event =
+        record::proposal_event(&proposal, &proposal.run_id, Status::PendingApproval, &who.email, None, now);
+    event.kind = "gitops.proposal_edited";
+    event.message = format!("edited: {}", proposal.change.key);
+    writing.event(event);
+    server.commit(writing).await?;
+    Ok(())
+}
+
+fn read_edit(proposal: &Proposal, payload: &Value, who: &Identity) -> Result<Edit, DecisionError> {
+    let key = &proposal.change.key;
+    let shown = proposal.effective().map(|spec| spec.to_json(Defaults::Fill));
+    let spec = spec_value(key.kind, &key.name, payload)
+        .and_then(|spec| put_back_hidden(key.kind, spec, shown.as_ref()))
+        .map_err(|problem| DecisionError::Unsound(vec![*problem]))?;
+    let read = Spec::read(key.kind, &spec.to_string());
+    let Some(spec) = read.spec else { return Err(DecisionError::Unsound(read.diagnostics)) };
+    let change = &proposal.change;
+    let known: Vec<&Spec> = [proposal.effective(), change.after.as_ref(), change.before.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(Arc::as_ref)
+        .collect();
+    let spec =
+        with_known_contents(&spec, &known).map_err(|problem| DecisionError::Unsound(vec![*problem]))?;
+    let digest = spec.digest();
+    Ok(Edit { spec: Arc::new(spec), digest, by: who.email.clone() })
+}

@@ -1,0 +1,167 @@
+//! A proposal as answers show it.
+
+use serde_json::Value;
+use windlass_api::types::{ApprovalInfo, ContributorInfo, GateInfo, ProposalInfo};
+use windlass_core::content::ContentDifference;
+use windlass_core::diff::{Cause, hide_secrets};
+use windlass_core::gate::Consent;
+use windlass_core::resource::Spec;
+use windlass_core::shape::Defaults;
+use windlass_core::time::Timestamp;
+use windlass_store::{Approval, Proposal, Repository};
+
+use crate::flow::gate::gatekeeper::{Gatekeeper, failed_sync_of};
+use crate::payload::{payload_of, with_name};
+
+/// What is known beside the proposal itself.
+pub(crate) struct Around<'a> {
+    pub(crate) gatekeeper: &'a Gatekeeper,
+    pub(crate) repository: Option<&'a Repository>,
+    pub(crate) approvals: &'a [Approval],
+    pub(crate) content: &'a [ContentDifference],
+    pub(crate) person: &'a str,
+    pub(crate) now: Timestamp,
+}
+
+fn whole(spec: &Spec) -> Value {
+    hide_secrets(spec.to_json(Defaults::Fill))
+}
+
+/// Everything about a proposal. What is edited is shown as what would be applied.
+pub(crate) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
+    let change = &proposal.change;
+    let effective = proposal.effective_change();
+    let fields = effective.fields().into_iter().map(Into::into);
+    let edited = proposal.edit.as_ref();
+    ProposalInfo {
+        id: proposal.id.clone(),
+        repository_id: proposal.repository_id.clone(),
+        repository_name: source_of(proposal),
+        run_id: proposal.run_id.clone(),
+        action: format!("{}_{}", change.action(), change.key.kind),
+        kind: change.key.kind.slug().to_owned(),
+        name: change.key.name.clone(),
+        change: change.action().to_string(),
+        cause: serde_json::to_value(change.cause)
+            .ok()
+            .and_then(|v| v.as_str().map(str::to_owned))
+            .unwrap_or_default(),
+        explanation: explanation(change.cause, proposal),
+        payload: payload_of(proposal),
+        current: change.before.as_deref().map(whole),
+        desired: effective.after.as_deref().map(whole),
+        fields: fields.collect(),
+        content: around.content.iter().cloned().map(Into::into).collect(),
+        edited_payload: edited
+            .map(|edit| with_name(&change.key, hide_secrets(edit.spec.to_json(Defaults::Omit)))),
+        edited_by: edited.map(|edit| edit.by.clone()),
+        digest: proposal.content_digest().to_string(),
+        base_digest: change.base.map(|digest| digest.to_string()),
+        desired_digest: change.desired.map(|digest| digest.to_string()),
+        commit_sha: proposal.commit_sha.clone(),
+        author: proposal.author.clone(),
+        contributors: proposal
+            .contributors
+            .people()
+            .iter()
+            .map(|contributor| ContributorInfo {
+                role: contributor.role.slug().to_owned(),
+                person: contributor.person.clone(),
+            })
+            .collect(),
+        contributors_gap: proposal.contributors.gap().map(|gap| gap.to_string()),
+        direct_reason: proposal.direct_reason.clone(),
+        file: proposal.declared_at.as_ref().map(|(file, _)| file.clone()),
+        line: proposal.declared_at.as_ref().map(|(_, line)| *line).filter(|line| *line > 0),
+        status: proposal.status.slug().to_owned(),
+        blocked_by: blocked_by(proposal, around.repository),
+        waits_for: proposal.waits_for.clone(),
+        gate: proposal.status.is_open().then(|| gate_info(proposal, around)),
+        approvals: around
+            .approvals
+            .iter()
+            .map(|approval| approval_info(approval, proposal, around))
+            .collect(),
+        reason: proposal.reason.clone(),
+        decided_by: proposal.decided_by.clone(),
+        position: proposal.position,
+        opened_at: proposal.opened_at.to_string(),
+        expires_at: proposal.expires_at.to_string(),
+        decided_at: proposal.decided_at.map(|at| at.to_string()),
+        closed_at: proposal.closed_at.map(|at| at.to_string()),
+        version: proposal.version,
+    }
+}
+
+/// Where a proposal is from: its repository's name, or who changes the resource directly.
+pub(crate) fn source_of(proposal: &Proposal) -> String {
+    match (proposal.is_direct(), &proposal.author) {
+        (false, _) => proposal.repository_name.clone(),
+        (true, Some(author)) => format!("direct change by {author}"),
+        (true, None) => "direct change".to_owned(),
+    }
+}
+
+/// What it waits for beside approval: also that its repository can be read again, whoever decides before.
+fn blocked_by(proposal: &Proposal, repository: Option<&Repository>) -> Vec<String> {
+    let mut reasons = proposal.blocked_by.clone();
+    let failed = repository.filter(|_| proposal.status.is_open());
+    let failed = failed.and_then(|repository| failed_sync_of(proposal, repository));
+    if let Some(failed) = failed.map(|failed| failed.to_string())
+        && !reasons.contains(&failed)
+    {
+        reasons.push(failed);
+    }
+    reasons
+}
+
+fn explanation(cause: Cause, proposal: &Proposal) -> String {
+    if proposal.is_direct() {
+        let reason = proposal.direct_reason.as_deref().unwrap_or_default();
+        return format!("{}: {reason}", source_of(proposal));
+    }
+    let repository = &proposal.repository_name;
+    match cause {
+        Cause::Declared => format!("{repository} declares it and it does not exist"),
+        Cause::Edited => format!("{repository} declares it differently"),
+        Cause::Adopted => format!("it exists, nobody owns it, and {repository} declares it: it will own it"),
+        Cause::Contested => {
+            format!("{repository} declares it, and another repository owned it when this was proposed")
+        }
+        Cause::Removed => format!("{repository} owned it and declares it no longer"),
+    }
+}
+
+fn approval_info(approval: &Approval, proposal: &Proposal, around: &Around<'_>) -> ApprovalInfo {
+    // What was decided stays as it was, whoever left since.
+    let counts = match proposal.status.is_open() {
+        true => around.gatekeeper.counts(proposal, around.repository, approval),
+        false => approval.fallen.is_none() && approval.digest == proposal.content_digest().to_string(),
+    };
+    ApprovalInfo {
+        approver: approval.approver.clone(),
+        digest: approval.digest.clone(),
+        counts,
+        reason: approval.reason.clone(),
+        at: approval.at.to_string(),
+    }
+}
+
+fn gate_info(proposal: &Proposal, around: &Around<'_>) -> GateInfo {
+    let judgement = around.gatekeeper.judge(proposal, around.repository, around.approvals, around.now);
+    let why_not_you = around.gatekeeper.why_not(proposal, around.repository, around.approvals, around.person);
+    let (consent, have, need, reasons) = match judgement.consent {
+        Consent::Granted { .. } => ("granted", 0, 0, Vec::new()),
+        Consent::Needed { have, need, reasons } => ("needed", have, need, reasons),
+        Consent::Refused { reason } => ("refused", 0, 0, vec![reason]),
+    };
+    GateInfo {
+        rule: judgement.rule,
+        consent: consent.to_owned(),
+        have,
+        need,
+        reasons,
+        holds: judgement.hold.iter().map(ToString::to_string).collect(),
+        why_not_you,
+    }
+}

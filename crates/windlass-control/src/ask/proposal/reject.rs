@@ -1,0 +1,96 @@
+//! Refusal.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use windlass_core::proposal::Status;
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, Moved, Proposal, StoreError};
+
+use crate::ask::proposal::decision::{Decided, DecisionError, only, record_refusal};
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::flow::close::settle;
+use crate::record;
+
+const ACTION: &str = "proposal.reject";
+
+/// Why, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Rejection<'r> {
+    /// Why, if someone said so.
+    pub reason: Option<&'r str>,
+    /// Whether it holds until the change itself changes.
+    pub until_change: bool,
+}
+
+/// Refuses a proposal.
+pub async fn reject(server: &Control, who: &Identity, id: &str, rejection: Rejection<'_>) -> Decided {
+    only(reject_all(server, who, &[id], rejection).await?)
+}
+
+/// Refuses proposals, each by itself, in one transaction.
+pub(crate) async fn reject_all(
+    server: &Control,
+    who: &Identity,
+    ids: &[&str],
+    rejection: Rejection<'_>,
+) -> Result<Vec<Decided>, StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let mut proposals: BTreeMap<String, Proposal> = writing
+        .proposals_by_id(&who.account_id, ids)
+        .await?
+        .into_iter()
+        .map(|proposal| (proposal.id.clone(), proposal))
+        .collect();
+    let (mut decided, mut moves) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
+    for id in ids {
+        let Some(proposal) = proposals.get_mut(*id) else {
+            decided.push(Err(DecisionError::NotFound));
+            continue;
+        };
+        if !Status::Rejected.may_follow(proposal.status) {
+            let error = DecisionError::Closed(proposal.status);
+            record_refusal(&mut writing, who, proposal, ACTION, &error, now);
+            decided.push(Err(error));
+            continue;
+        }
+        let moved = Moved {
+            from: proposal.status,
+            to: Status::Rejected,
+            reason: rejection.reason,
+            decided_by: Some(&who.email),
+            until_change: rejection.until_change,
+            at: now,
+        };
+        moves.push((*id, moved));
+        tell_rejection(&mut writing, who, proposal, rejection, now);
+        proposal.status = Status::Rejected;
+        decided.push(Ok(()));
+    }
+    writing.proposals_move(&moves).await?;
+    let rejected: Vec<&str> = moves.iter().map(|(id, _)| *id).collect();
+    settle::settle_runs(&mut writing, &rejected, None, now).await?;
+    server.commit(writing).await?;
+    // Another repository's proposal may have waited for one of these to go, and there is room for the next changes of the
+    // plan.
+    server.nudges().apply.notify_one();
+    Ok(decided)
+}
+
+fn tell_rejection(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    proposal: &Proposal,
+    rejection: Rejection<'_>,
+    now: Timestamp,
+) {
+    let Rejection { reason, until_change } = rejection;
+    let run_id = &proposal.run_id;
+    writing.event(record::proposal_event(proposal, run_id, Status::Rejected, &who.email, reason, now));
+    let detail = json!({"digest": proposal.content_digest(), "reason": reason, "until_change": until_change,
+        "resource": proposal.change.key.to_string()});
+    writing.audit(record::entry(&who.actor(), ACTION, ("proposal", &proposal.id), detail, now));
+}

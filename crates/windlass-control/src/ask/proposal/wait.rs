@@ -1,0 +1,45 @@
+//! Waiting for an approved change.
+
+use std::time::Duration;
+
+use windlass_core::proposal::Status;
+
+use crate::caller::Identity;
+use crate::control::Control;
+use crate::refusal::Refusal;
+
+/// The longest wait for an apply.
+const LONGEST_WAIT: u64 = 60;
+
+/// Has approved changes looked at, and waits until this one is applied, blocked, or `wait` seconds are over.
+pub async fn wait_until_applied(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    wait: Option<u64>,
+) -> Result<(), Refusal> {
+    let seconds = wait.unwrap_or(10).min(LONGEST_WAIT);
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds);
+    let mut turns = server.apply_turns().subscribe();
+    let before = turns.borrow().begun;
+    server.nudges().apply.notify_one();
+    loop {
+        // Only a turn that began after the nudge says what is in the way now.
+        let is_looked_at = turns.borrow_and_update().ended > before;
+        let proposal = server.store().read().await?.proposal(&who.account_id, id).await?;
+        let proposal = proposal.ok_or_else(Refusal::not_found)?;
+        if proposal.status == Status::PendingApproval {
+            let message = "the proposal is not approved";
+            let help = "approve it first: nothing is applied without";
+            return Err(Refusal::conflict("not-approved", message, help));
+        }
+        let is_blocked = is_looked_at && !proposal.blocked_by.is_empty();
+        let is_over = !proposal.status.is_open() || is_blocked;
+        if is_over || tokio::time::Instant::now() >= deadline {
+            return Ok(());
+        }
+        // Another replica's turns are not heard here, so look now and then.
+        let next = deadline.min(tokio::time::Instant::now() + Duration::from_secs(1));
+        let _ = tokio::time::timeout_at(next, turns.changed()).await;
+    }
+}

@@ -1,0 +1,91 @@
+//! What a repository's forge is told, as requests describe it: checked before anything is stored.
+
+use windlass_api::types::{ForgeFields, ForgeInfo};
+use windlass_forge::api::{ForgeKind, place_of};
+use windlass_store::{ForgeSettings, Repository};
+
+use crate::config::ControlConfig;
+use crate::outside::forge::way::{KINDS, Way};
+use crate::refusal::Refusal;
+
+/// What is given as the kind to tell the forge nothing any more.
+const NONE: &str = "none";
+
+fn invalid(message: &str, help: &str) -> Refusal {
+    Refusal::unprocessable("bad-value", message, help)
+}
+
+/// Changes what is given. Another forge has shown nothing yet, so what was wrong with the last is forgotten.
+pub(crate) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> Result<(), Refusal> {
+    repository.forge_error = None;
+    if fields.kind.as_deref() == Some(NONE) {
+        repository.forge = None;
+        return Ok(());
+    }
+    let known = repository.forge.take();
+    let kind = match (fields.kind, &known) {
+        (Some(text), _) => {
+            let kind = ForgeKind::from_slug(&text)
+                .ok_or_else(|| invalid("forge.kind: it is not one that is known", KINDS))?;
+            kind.slug().to_owned()
+        }
+        (None, Some(known)) => known.kind.clone(),
+        (None, None) => {
+            let guessed = place_of(&repository.repo_url).and_then(|place| ForgeKind::of_host(&place.host));
+            let message = "forge.kind: which forge it is cannot be told from repo_url";
+            guessed.ok_or_else(|| invalid(message, KINDS))?.slug().to_owned()
+        }
+    };
+    let known = known.unwrap_or(ForgeSettings {
+        kind: kind.clone(),
+        api_url: None,
+        project: None,
+        credential_path: None,
+        commit_status: true,
+        comment: true,
+        previews_of_forks: false,
+    });
+    let given = |given: Option<String>, known: Option<String>| match given {
+        Some(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        None => known,
+    };
+    repository.forge = Some(ForgeSettings {
+        kind,
+        api_url: given(fields.api_url, known.api_url),
+        project: given(fields.project, known.project),
+        credential_path: given(fields.credential_path, known.credential_path),
+        commit_status: fields.commit_status.unwrap_or(known.commit_status),
+        comment: fields.comment.unwrap_or(known.comment),
+        previews_of_forks: fields.previews_of_forks.unwrap_or(known.previews_of_forks),
+    });
+    Ok(())
+}
+
+/// Checks that the forge can be reached as it is set up, without asking it.
+pub(crate) fn check_forge(repository: &Repository, config: &ControlConfig) -> Result<(), Refusal> {
+    let Some(settings) = &repository.forge else { return Ok(()) };
+    let way = Way::of(repository, settings, config);
+    let way = way.map_err(|trouble| invalid(&trouble.message, &trouble.help))?;
+    let is_plain = |c: char| !c.is_control();
+    let path = &way.credential_path;
+    if path.len() > 512 || !path.chars().all(is_plain) || path.contains("://") {
+        let help = "it names where the token is kept, for example secret/data/gitops/forge";
+        return Err(invalid("forge.credential_path: it is not a path", help));
+    }
+    Ok(())
+}
+
+/// What a repository's forge is told, as answers show it.
+pub(crate) fn forge_info(repository: &Repository) -> Option<ForgeInfo> {
+    let settings = repository.forge.as_ref()?;
+    Some(ForgeInfo {
+        kind: settings.kind.clone(),
+        api_url: settings.api_url.clone(),
+        project: settings.project.clone(),
+        credential_path: settings.credential_path.clone(),
+        commit_status: settings.commit_status,
+        comment: settings.comment,
+        previews_of_forks: settings.previews_of_forks,
+        last_error: repository.forge_error.clone(),
+    })
+}

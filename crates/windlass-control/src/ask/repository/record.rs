@@ -1,0 +1,35 @@
+//! Changes of repositories on the record.
+
+use serde_json::Value;
+use windlass_store::{AccountWriting, Repository, Severity};
+
+use crate::caller::Identity;
+use crate::record;
+
+/// Notes what was done to a repository.
+pub(crate) fn record(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    action: &'static str,
+    repository: &Repository,
+    detail: Value,
+    now: windlass_core::time::Timestamp,
+) {
+    writing.audit(record::entry(&who.actor(), action, ("repository", &repository.name), detail.clone(), now));
+    let (kind, word) = match action {
+        "repository.register" => ("gitops.repository_registered", "registered"),
+        "repository.remove" => ("gitops.repository_removed", "removed"),
+        "repository.move" => ("gitops.repository_moved", "moved"),
+        _ => ("gitops.repository_changed", "changed"),
+    };
+    let message = format!("{} {word} the repository {}", who.email, repository.name);
+    writing.event(record::repository_event(
+        kind,
+        Severity::Low,
+        repository,
+        &who.email,
+        message,
+        detail,
+        now,
+    ));
+}

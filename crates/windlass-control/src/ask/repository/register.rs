@@ -1,0 +1,195 @@
+//! Repositories.
+
+use serde_json::{Value, json};
+use windlass_api::types::{RepositoryFields, RepositoryInfo};
+use windlass_core::gate::RepositoryChange;
+use windlass_store::{ForgeSettings, Reading, Repository, Trigger};
+
+use crate::ask::credential_binding;
+use crate::ask::repository::fields::{change_repository, info, new_repository};
+use crate::ask::repository::find::find;
+use crate::ask::repository::record::record;
+use crate::ask::repository::withdraw::{withdraw_all, withdraw_direct};
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::credential::CredentialUse;
+use crate::flow::gate::gatekeeper::{Gatekeeper, trusted_settings};
+use crate::flow::gate::regate::regate;
+use crate::flow::sync::queue::{SyncRequest, queue_run};
+use crate::page::IfMatch;
+use crate::refusal::Refusal;
+
+/// Why a credential was bound when nobody asked for it in so many words.
+pub(crate) const FIRST_USE: &str = "it was used for the first time";
+
+/// Registers a repository and, if it is enabled, syncs it for the first time.
+pub async fn register(
+    server: &Control,
+    who: &Identity,
+    fields: RepositoryFields,
+) -> Result<RepositoryInfo, Refusal> {
+    let now = now();
+    let config = server.config();
+    let repository = new_repository(&who.account_id, fields, config, now)?;
+    let first_uses = credential_binding::first_uses(server, who, &repository, None).await?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
+    gatekeeper.check_repository_change(who, RepositoryChange::Register(&trusted_settings(&repository)))?;
+    if writing.repository(&who.account_id, &repository.name).await?.is_some() {
+        let message = format!("there is a repository named {}", repository.name);
+        return Err(Refusal::conflict("taken", message, "choose another name"));
+    }
+    writing.repository_add(&repository).await?;
+    credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
+    if repository.enabled {
+        let request = SyncRequest::new(Trigger::Request, Some(&who.email));
+        queue_run(&mut writing, &repository, &request, now).await?;
+        writing.repository_schedule(&repository.id, now.after(repository.interval)).await?;
+    }
+    record(&mut writing, who, "repository.register", &repository, shown(&repository), now);
+    let stored = find(&mut writing, who, &repository.id).await?;
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    Ok(info(&stored))
+}
+
+async fn load_gatekeeper(reading: &mut Reading, account_id: &str) -> Result<Gatekeeper, Refusal> {
+    let account = reading.account(account_id).await?.ok_or_else(Refusal::not_found)?;
+    Ok(Gatekeeper::before_approvals(&account))
+}
+
+/// Whether what was read of a repository is not what it would read now.
+fn reads_elsewhere(before: &Repository, after: &Repository) -> bool {
+    fn source(it: &Repository) -> [Option<&str>; 4] {
+        let Repository { repo_url, branch, path_prefix, signers, .. } = it;
+        [Some(repo_url), Some(branch), Some(path_prefix), signers.as_deref()]
+    }
+    source(before) != source(after)
+}
+
+/// What the audit log keeps of a repository's configuration.
+fn shown(repository: &Repository) -> Value {
+    json!({
+        "name": repository.name, "repo_url": repository.repo_url, "branch": repository.branch,
+        "path_prefix": repository.path_prefix, "vault_credential_path": repository.credential_path,
+        "enabled": repository.enabled, "auto_apply": repository.auto_apply,
+        "reconcile_interval_seconds": repository.interval.as_secs(),
+        "requires_signature": repository.signers.is_some(), "forge": repository.forge,
+    })
+}
+
+/// What decides where something is told, and what.
+fn place_to_tell(repository: &Repository) -> (Option<ForgeSettings>, String) {
+    (repository.forge.clone(), repository.repo_url.clone())
+}
+
+/// What has to be bound before a repository can be used as it would be after a change.
+async fn first_uses_after(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    fields: &RepositoryFields,
+) -> Result<Vec<CredentialUse>, Refusal> {
+    let before = find(&mut server.store().read().await?, who, id).await?;
+    let mut after = before.clone();
+    change_repository(&mut after, fields.clone(), server.config())?;
+    credential_binding::first_uses(server, who, &after, Some(&before)).await
+}
+
+/// Changes what is given of a repository and syncs it soon.
+pub async fn configure(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    if_match: &IfMatch,
+    fields: RepositoryFields,
+) -> Result<RepositoryInfo, Refusal> {
+    let now = now();
+    // Credentials are looked at before the transaction begins: nobody waits for Vault in one.
+    let first_uses = first_uses_after(server, who, id, &fields).await?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let mut repository = find(&mut writing, who, id).await?;
+    if_match.check(repository.version)?;
+    let (was_good, told) = (repository.good_commit.clone(), place_to_tell(&repository));
+    if repository.left_by.is_some() {
+        let message = format!("{} is what a repository left behind when it moved", repository.name);
+        let help =
+            "it is never fetched: decide about its destroys, move the repository back, or remove this one";
+        return Err(Refusal::conflict("left-behind", message, help));
+    }
+    let before = repository.clone();
+    change_repository(&mut repository, fields, server.config())?;
+    let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
+    let (old, new) = (trusted_settings(&before), trusted_settings(&repository));
+    gatekeeper.check_repository_change(who, RepositoryChange::Change { before: &old, after: &new })?;
+    repository.updated_at = now;
+    repository.next_sync_at = now;
+    let taken = writing.repository(&who.account_id, &repository.name).await?;
+    if taken.is_some_and(|taken| taken.id != repository.id) {
+        return Err(Refusal::conflict("taken", "another repository has this name", "choose another"));
+    }
+    if !writing.repository_configure(&repository).await? {
+        return Err(Refusal::precondition());
+    }
+    credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
+    if was_good.is_some() && repository.good_commit.is_none() {
+        writing.repository_unread(&repository.id).await?;
+    }
+    if reads_elsewhere(&before, &repository) {
+        // Whoever trusts the repository from now on trusts what it reads now.
+        withdraw_all(&mut writing, who, &repository, "the repository reads from elsewhere now").await?;
+    }
+    match told == place_to_tell(&repository) {
+        true => writing.forge_reports_retry(&repository.id, now).await.map(|_| ())?,
+        // Where it is told now, nothing was told yet.
+        false => writing.forge_reports_remove(&repository.id).await?,
+    }
+    record(&mut writing, who, "repository.change", &repository, shown(&repository), now);
+    // Its proposals may need no approval any more.
+    regate(&mut writing, now).await?;
+    let stored = find(&mut writing, who, &repository.id).await?;
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    server.nudges().apply.notify_one();
+    Ok(info(&stored))
+}
+
+/// Removes a repository. What it owned stays as it is, owned by nobody.
+pub async fn unregister(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, who, id).await?;
+    let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
+    let owned = writing.resources_owned(&who.account_id, &repository.id).await?;
+    let settings = trusted_settings(&repository);
+    gatekeeper.check_repository_change(who, RepositoryChange::Remove { settings: &settings, owned })?;
+    withdraw_all(&mut writing, who, &repository, "the repository was removed").await?;
+    withdraw_direct(&mut writing, who, &repository, "the repository that owned it was removed").await?;
+    record(&mut writing, who, "repository.remove", &repository, json!({}), now);
+    writing.repository_remove(&repository.id).await?;
+    server.commit(writing).await?;
+    // The mirrors are only caches; one that stays behind does no harm.
+    let _ = tokio::fs::remove_dir_all(server.mirror_directory(&repository.id)).await;
+    let _ = tokio::fs::remove_dir_all(server.preview_directory(&repository.id)).await;
+    Ok(())
+}
+
+/// Forgets the pinned SSH host keys of a repository.
+pub async fn forget(server: &Control, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let mut repository = find(&mut writing, who, id).await?;
+    let with_keys = repository.clone();
+    let before = repository.host_keys.take();
+    let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
+    let (old, new) = (trusted_settings(&with_keys), trusted_settings(&repository));
+    gatekeeper.check_repository_change(who, RepositoryChange::Change { before: &old, after: &new })?;
+    repository.updated_at = now;
+    writing.repository_configure(&repository).await?;
+    let detail = json!({"forgotten": before.is_some()});
+    record(&mut writing, who, "repository.forget_host_keys", &repository, detail, now);
+    let stored = find(&mut writing, who, &repository.id).await?;
+    server.commit(writing).await?;
+    Ok(info(&stored))
+}

@@ -1,0 +1,45 @@
+//! Releasing what is quarantined.
+
+use serde_json::json;
+use windlass_api::types::RepositoryInfo;
+use windlass_core::quarantine::Quarantines;
+use windlass_store::Severity;
+
+use crate::ask::repository::find::{find, load};
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::record;
+use crate::refusal::Refusal;
+
+/// Lets everything of a repository be tried again, and syncs it soon. Nothing is on the record where nothing was held.
+pub async fn release_all(server: &Control, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, who, id).await?;
+    if repository.quarantines.is_empty() {
+        return load(&mut writing, who, id).await;
+    }
+    writing.repository_quarantine(&repository.id, &Quarantines::default()).await?;
+    if repository.enabled {
+        writing.repository_hasten(&repository.id, now).await?;
+    }
+    let detail = json!({"released": repository.quarantines});
+    let target = ("repository", repository.name.as_str());
+    writing.audit(record::entry(&who.actor(), "repository.release", target, detail.clone(), now));
+    let message = format!("{} released the repository {}", who.email, repository.name);
+    let kind = "gitops.repository_released";
+    writing.event(record::repository_event(
+        kind,
+        Severity::Medium,
+        &repository,
+        &who.email,
+        message,
+        detail,
+        now,
+    ));
+    let released = load(&mut writing, who, &repository.id).await?;
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    Ok(released)
+}

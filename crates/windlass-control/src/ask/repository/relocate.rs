@@ -1,0 +1,262 @@
+//! Moving a repository to another account.
+//!
+//! The fleet's file must name the new account first, so that nothing is left without a home. What the repository owned
+//! stays with a repository of its own in the old account, which declares nothing: its destroys are guarded, proposed and
+//! approved there like any others. When the repository returns, it gets back what it left behind, and those destroys are
+//! withdrawn. Both accounts change in one transaction.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use windlass_api::permission::{Permission, Role};
+use windlass_api::types::RepositoryInfo;
+use windlass_core::code::{Code, Severity};
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::gate::{RepositoryChange, why_an_approver};
+use windlass_core::time::Timestamp;
+use windlass_store::{Account, AccountWriting, Reading, Repository, Trigger, new_id};
+
+use crate::ask::credential_binding;
+use crate::ask::repository::fields::info;
+use crate::ask::repository::find::find;
+use crate::ask::repository::record::record;
+use crate::ask::repository::withdraw::{withdraw_all, withdraw_direct};
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::config::ControlConfig;
+use crate::control::Control;
+use crate::flow::gate::gatekeeper::{stored_policy, trusted_settings};
+use crate::flow::sync::queue::{SyncRequest, queue_run};
+use crate::outside::preview;
+use crate::refusal::Refusal;
+use crate::world::accepted;
+
+/// The longest beginning of a name that leaves room for what is added to it.
+const NAME_KEPT: usize = 50;
+
+/// How many names are tried for what is left behind.
+const NAMES_TRIED: usize = 1_000;
+
+/// Moves a repository to another account.
+pub async fn relocate_to(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    account: &str,
+) -> Result<RepositoryInfo, Refusal> {
+    let moving = check(server, who, id, account).await?;
+    let mut writing = server.store().write_accounts(&who.account_id, &moving.target.id).await?;
+    carry_out(&mut writing, who, &moving, server.config()).await?;
+    writing.turn_to(&moving.target.id);
+    let moved = writing.repository(&moving.target.id, &moving.repository.id).await?;
+    let moved = moved.ok_or_else(Refusal::not_found)?;
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    server.nudges().apply.notify_one();
+    Ok(info(&moved))
+}
+
+/// A move that may be made.
+struct Move {
+    repository: Repository,
+    target: Account,
+    /// The commit whose file names the new account.
+    commit: Option<String>,
+}
+
+/// Checks everything that can be checked before something is written.
+async fn check(server: &Control, who: &Identity, id: &str, account: &str) -> Result<Move, Refusal> {
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, who, id).await?;
+    let target = reading.account(account).await?.ok_or_else(Refusal::not_found)?;
+    if target.id == who.account_id {
+        return Err(Refusal::unprocessable("senseless", "it is in that account already", ""));
+    }
+    if repository.left_by.is_some() {
+        let message = format!("{} is what a repository left behind when it moved", repository.name);
+        let help = "move that repository back instead, or remove this one";
+        return Err(Refusal::conflict("left-behind", message, help));
+    }
+    check_permissions(&mut reading, who, &repository, &target).await?;
+    let home = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let context = accepted::reading_context(&mut reading, &target).await?;
+    drop(reading);
+    let read = preview::read_branch(server, &home, &repository, context).await?;
+    if let Some(note) = read.notes.first() {
+        return Err(Refusal::conflict(
+            "unsigned",
+            note,
+            "let the branch lead to a commit that a sync accepts",
+        ));
+    }
+    check_file(&read.material.problems, &target)?;
+    Ok(Move { repository, target, commit: read.commit })
+}
+
+/// Who may move the repository: someone who may change repositories in both accounts, and approve where the policy's
+/// rules let changes of it through or would be about something else afterwards.
+async fn check_permissions(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+    target: &Account,
+) -> Result<(), Refusal> {
+    let there = permissions_in(reading, who, target).await?;
+    demand(&who.permissions, Permission::GitopsWrite, &who.account_name)?;
+    demand(&there, Permission::GitopsWrite, &target.name)?;
+    let home = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let settings = &trusted_settings(repository);
+    let owned = reading.resources_owned(&home.id, &repository.id).await?;
+    if why_an_approver(&stored_policy(&home), RepositoryChange::Remove { settings, owned }).is_some() {
+        demand(&who.permissions, Permission::GitopsApprove, &home.name)?;
+    }
+    let policy = stored_policy(target);
+    let left = reading.repository_left_by(&target.id, &repository.id).await?;
+    // What it left behind there is its own again, and passes the rules about it instead.
+    let takes_back = left.as_ref().and_then(|left| {
+        let before = &trusted_settings(left);
+        why_an_approver(&policy, RepositoryChange::Change { before, after: settings })
+    });
+    if why_an_approver(&policy, RepositoryChange::Register(settings)).or(takes_back).is_some() {
+        demand(&there, Permission::GitopsApprove, &target.name)?;
+    }
+    Ok(())
+}
+
+/// What the caller may do in the other account.
+async fn permissions_in(
+    reading: &mut Reading,
+    who: &Identity,
+    account: &Account,
+) -> Result<BTreeSet<Permission>, Refusal> {
+    let member = reading.member(&account.id, &who.user_id).await?;
+    let role = member.and_then(|member| Role::from_slug(&member.role));
+    Ok(role.map(Role::permissions).unwrap_or_default())
+}
+
+fn demand(given: &BTreeSet<Permission>, needed: Permission, account: &str) -> Result<(), Refusal> {
+    match given.contains(&needed) {
+        true => Ok(()),
+        false => Err(Refusal::forbidden(
+            format!("moving this repository needs the permission {needed} in the account {account}"),
+            "ask an admin of that account for a role that has it",
+        )),
+    }
+}
+
+/// A fleet moves only when its file names the new account, and only if it can be read there.
+fn check_file(problems: &[Diagnostic], target: &Account) -> Result<(), Refusal> {
+    let errors = || problems.iter().filter(|problem| problem.severity == Severity::Error);
+    if let Some(problem) = errors().find(|problem| problem.code == Code::AccountMismatch) {
+        let place = format!("{}:{}:{}", problem.file, problem.line, problem.column);
+        let message =
+            format!("{place}: the file does not name the account {} yet: {}", target.name, problem.message);
+        let help = format!("write `account: {}` there, push it, and move the repository then", target.name);
+        return Err(Refusal::conflict(Code::AccountMismatch.slug(), message, help));
+    }
+    let errors: Vec<Diagnostic> = errors().cloned().collect();
+    if errors.is_empty() { Ok(()) } else { Err(Refusal::unsound(&errors)) }
+}
+
+/// Moves it, in a transaction of both accounts.
+async fn carry_out(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    moving: &Move,
+    config: &ControlConfig,
+) -> Result<(), Refusal> {
+    let (now, target) = (now(), &moving.target);
+    let repository = find(writing, who, &moving.repository.id).await?;
+    if repository.version != moving.repository.version {
+        return Err(Refusal::precondition());
+    }
+    // Asked again in the transaction: what the repository owns, and either policy, may have changed meanwhile.
+    let now_there = writing.account(&target.id).await?.ok_or_else(Refusal::not_found)?;
+    check_permissions(writing, who, &repository, &now_there).await?;
+    let taken = writing.repository(&target.id, &repository.name).await?;
+    if taken.is_some() {
+        let message = format!("there is a repository named {} in {}", repository.name, target.name);
+        return Err(Refusal::conflict("taken", message, "rename one of them first"));
+    }
+    let reason = "the repository moved to another account";
+    withdraw_all(writing, who, &repository, reason).await?;
+    withdraw_direct(writing, who, &repository, reason).await?;
+    let left = leave_behind(writing, who, &repository, now).await?;
+    writing.repository_move(&repository, &target.id, now).await?;
+    let left = left.map(|left| left.name);
+    let detail = json!({"to": target.name, "commit_sha": moving.commit, "left_behind": left});
+    record(writing, who, "repository.move", &repository, detail, now);
+
+    writing.turn_to(&target.id);
+    credential_binding::bind_moved(writing, who, &repository, (&target.id, config)).await?;
+    let returned = take_back(writing, who, &repository, now).await?;
+    let detail = json!({"from": who.account_name, "commit_sha": moving.commit, "takes_back": returned});
+    record(writing, who, "repository.move", &repository, detail, now);
+    let arrived = Repository { account_id: target.id.clone(), ..repository };
+    if arrived.enabled {
+        queue_run(writing, &arrived, &SyncRequest::new(Trigger::Request, Some(&who.email)), now).await?;
+    }
+    Ok(())
+}
+
+/// Leaves what the repository owned to one that declares none of it, and proposes to destroy it. Nothing if it owned
+/// nothing.
+async fn leave_behind(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    repository: &Repository,
+    now: Timestamp,
+) -> Result<Option<Repository>, Refusal> {
+    if writing.resources_owned(&who.account_id, &repository.id).await? == 0 {
+        return Ok(None);
+    }
+    let left = Repository {
+        id: new_id(),
+        name: free_name(writing, &who.account_id, &repository.name).await?,
+        enabled: false,
+        auto_apply: false,
+        forge: None,
+        left_by: Some(repository.id.clone()),
+        last_status: "pending".to_owned(),
+        created_at: now,
+        ..repository.clone()
+    };
+    writing.repository_add(&left).await?;
+    writing.resources_hand_over(&who.account_id, &repository.id, &left.id).await?;
+    queue_run(writing, &left, &SyncRequest::new(Trigger::Revert, Some(&who.email)), now).await?;
+    Ok(Some(left))
+}
+
+async fn free_name(reading: &mut Reading, account_id: &str, name: &str) -> Result<String, Refusal> {
+    let beginning: String = name.chars().take(NAME_KEPT).collect();
+    for number in 1..=NAMES_TRIED {
+        let name = match number {
+            1 => format!("{beginning}-moved"),
+            number => format!("{beginning}-moved-{number}"),
+        };
+        if reading.repository(account_id, &name).await?.is_none() {
+            return Ok(name);
+        }
+    }
+    let message = format!("every name like {beginning}-moved is taken in this account");
+    Err(Refusal::conflict("taken", message, "remove some of those repositories first"))
+}
+
+/// Gives a repository that returns what it left behind, and withdraws the destroys of that. Returns the name under which
+/// it was kept.
+async fn take_back(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    repository: &Repository,
+    now: Timestamp,
+) -> Result<Option<String>, Refusal> {
+    let account_id = writing.account_id().to_owned();
+    let Some(left) = writing.repository_left_by(&account_id, &repository.id).await? else { return Ok(None) };
+    let reason = "the repository returned to this account";
+    withdraw_all(writing, who, &left, reason).await?;
+    withdraw_direct(writing, who, &left, reason).await?;
+    writing.resources_hand_over(&account_id, &left.id, &repository.id).await?;
+    record(writing, who, "repository.remove", &left, json!({"because": "it returned"}), now);
+    writing.repository_remove(&left.id).await?;
+    Ok(Some(left.name))
+}

@@ -1,0 +1,144 @@
+//! Testing whether a repository can be used.
+
+use serde_json::json;
+use windlass_api::permission::Permission;
+use windlass_api::types::{CheckInfo, CheckOutcome, RepositoryFields, RepositoryTest};
+use windlass_core::quarantine::WorkEnd;
+use windlass_source::{Check, CheckResult, test_remote};
+use windlass_store::{Repository, RunError};
+
+use crate::ask::credential_binding;
+use crate::ask::repository::fields::new_repository;
+use crate::ask::repository::find::find;
+use crate::ask::repository::register::FIRST_USE;
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::failure::internal;
+use crate::flow::sync::fetch::FetchPlan;
+use crate::limits::company::Leave;
+use crate::outside::forge::way;
+use crate::record;
+use crate::refusal::Refusal;
+use crate::work::requested::{Requested, requested, to_the_end};
+
+/// Tests the connection of a repository that is not registered.
+pub async fn examine_new(
+    server: &Control,
+    who: &Identity,
+    fields: RepositoryFields,
+) -> Result<RepositoryTest, Refusal> {
+    let repository = new_repository(&who.account_id, fields, server.config(), now())?;
+    examine(server, who, Requested::Test(repository)).await
+}
+
+/// Tests the connection of a repository.
+pub async fn examine_registered(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+) -> Result<RepositoryTest, Refusal> {
+    let mut reading = server.store().read().await?;
+    let repository = find(&mut reading, who, id).await?;
+    drop(reading);
+    examine(server, who, Requested::Of(repository)).await
+}
+
+/// Walks from the credential to fleet.yaml and tells what is wrong where.
+async fn examine(server: &Control, who: &Identity, asked: Requested) -> Result<RepositoryTest, Refusal> {
+    let (config, account, repository) = (server.config(), &who.account_name, asked.repository());
+    let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
+    bind_tested(server, who, repository).await?;
+    let plan = plan.with_credential(repository, account, server).await;
+    let mut checks = vec![credential_check(repository, plan.as_ref().err())];
+    if let Ok(plan) = plan {
+        let turn = server.remote_turns().take(&who.account_id).await?;
+        let found = to_the_end(turn, walk(server.clone(), asked.clone(), plan)).await?;
+        checks.extend(found.into_iter().map(|check| check_info(check, who, repository)));
+    }
+    if let Some(settings) = &repository.forge {
+        let _turn = server.remote_turns().take(&who.account_id).await?;
+        checks.push(way::examine(repository, settings, account, server).await);
+    }
+    record_test(server, who, repository, &checks).await?;
+    let ok_all = checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
+    Ok(RepositoryTest { ok: ok_all, checks })
+}
+
+/// Tries the steps on the way to a fleet, on a thread that may block.
+async fn walk(server: Control, asked: Requested, plan: FetchPlan) -> Result<Vec<Check>, Refusal> {
+    let work = |leave: Leave| {
+        let server = server.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            let _leave = leave;
+            test_remote(&plan.options(&server), &plan.prefix, server.config().unreached_after)
+        });
+        async move { task.await.map_err(|panic| internal(&panic).into()) }
+    };
+    requested(&server, &asked, work, |found: &Result<Vec<Check>, Refusal>| match found {
+        Ok(checks) if checks.iter().all(|check| check.result != CheckResult::NotReached) => {
+            WorkEnd::ReadThrough
+        }
+        _ => WorkEnd::Failed,
+    })
+    .await
+}
+
+/// An admin who tests a credential uses it. What may not be used is told by the test itself.
+async fn bind_tested(server: &Control, who: &Identity, repository: &Repository) -> Result<(), Refusal> {
+    let uses = credential_binding::first_uses(server, who, repository, None).await.unwrap_or_default();
+    if uses.is_empty() {
+        return Ok(());
+    }
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    credential_binding::bind(&mut writing, who, &uses, FIRST_USE).await?;
+    Ok(server.commit(writing).await?)
+}
+
+/// A test reaches out to a host that someone named, so it is on the record.
+async fn record_test(
+    server: &Control,
+    who: &Identity,
+    repository: &Repository,
+    checks: &[CheckInfo],
+) -> Result<(), Refusal> {
+    let failed = checks.iter().find(|check| check.outcome == CheckOutcome::Failed);
+    let detail = json!({
+        "repo_url": repository.repo_url, "vault_credential_path": repository.credential_path,
+        "forge": repository.forge, "ok": failed.is_none(), "failed_step": failed.map(|check| &check.step),
+    });
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let target = ("repository", repository.name.as_str());
+    writing.audit(record::entry(&who.actor(), "repository.test", target, detail, now()));
+    Ok(server.commit(writing).await?)
+}
+
+/// A step as answers show it. Why a host cannot be reached is in the log, and shown to admins alone.
+fn check_info(check: Check, who: &Identity, repository: &Repository) -> CheckInfo {
+    let (outcome, message, help) = match check.result {
+        CheckResult::Passed(found) => (CheckOutcome::Passed, found, String::new()),
+        CheckResult::NotReached => (CheckOutcome::NotReached, String::new(), String::new()),
+        CheckResult::Failed { reason, help, detail: None } => (CheckOutcome::Failed, reason, help),
+        CheckResult::Failed { reason, help, detail: Some(cause) } => {
+            tracing::info!(
+                repository = repository.name,
+                step = check.name,
+                cause,
+                "a test could not reach its host"
+            );
+            let may_know = who.permissions.contains(&Permission::GitopsAdmin);
+            let message = if may_know { format!("{reason}: {cause}") } else { reason };
+            (CheckOutcome::Failed, message, help)
+        }
+    };
+    CheckInfo { step: check.name.to_owned(), outcome, message, help }
+}
+
+fn credential_check(repository: &Repository, error: Option<&RunError>) -> CheckInfo {
+    let (outcome, message, help) = match (error, &repository.credential_path) {
+        (Some(error), _) => (CheckOutcome::Failed, error.message.clone(), error.help.clone()),
+        (None, Some(path)) => (CheckOutcome::Passed, format!("{path} is there"), String::new()),
+        (None, None) => (CheckOutcome::Passed, "none is configured".to_owned(), String::new()),
+    };
+    CheckInfo { step: "credential".to_owned(), outcome, message, help }
+}

@@ -1,0 +1,52 @@
+//! Withdrawing proposals that nobody can want any more.
+
+use windlass_core::proposal::Status;
+use windlass_store::{AccountWriting, ProposalFilter, Repository};
+
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::flow::close::ending::{Ending, end_all};
+use crate::flow::gate::set_approvals::let_all_fall;
+use crate::refusal::Refusal;
+
+/// Ends every open proposal of a repository of the transaction's account, and what was approved ahead of its plan.
+pub(crate) async fn withdraw_all(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    repository: &Repository,
+    reason: &str,
+) -> Result<(), Refusal> {
+    let filter = ProposalFilter { repository_id: Some(repository.id.clone()), ..ProposalFilter::default() };
+    withdraw_open(writing, who, filter, reason).await?;
+    let_all_fall(writing, repository, reason, &who.actor(), now()).await?;
+    Ok(())
+}
+
+/// Ends every direct change that waits of what a repository owns which leaves the transaction's account: the rules that
+/// it was to pass are about nothing then.
+pub(crate) async fn withdraw_direct(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    repository: &Repository,
+    reason: &str,
+) -> Result<(), Refusal> {
+    let filter = ProposalFilter { owner_id: Some(repository.id.clone()), ..ProposalFilter::default() };
+    withdraw_open(writing, who, filter, reason).await
+}
+
+async fn withdraw_open(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    filter: ProposalFilter,
+    reason: &str,
+) -> Result<(), Refusal> {
+    let filter = ProposalFilter { statuses: vec![Status::PendingApproval, Status::Approved], ..filter };
+    let account_id = writing.account_id().to_owned();
+    let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
+    let endings: Vec<Ending<'_>> = open
+        .iter()
+        .map(|proposal| Ending { by: &who.email, ..Ending::new(proposal, Status::Withdrawn, Some(reason)) })
+        .collect();
+    end_all(writing, &endings, None, now()).await?;
+    Ok(())
+}

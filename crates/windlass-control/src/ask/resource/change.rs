@@ -1,0 +1,253 @@
+//! Accepted resources, changed directly. Each change passes the gate as what git wants does, and shows as drift where git says
+//! otherwise.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use windlass_api::noun::Noun;
+use windlass_api::types::WaitingChange;
+use windlass_core::conflict::Claimant;
+use windlass_core::diff::{Cause, Change};
+use windlass_core::proposal::{Existing as _, blockers};
+use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::shape::Defaults;
+use windlass_store::{AccountWriting, Resource};
+
+use crate::ask::proposal::list;
+use crate::ask::resource::direct::{DirectChange, DirectOutcome, change_directly};
+use crate::ask::resource::list::{find, shown};
+use crate::caller::Identity;
+use crate::contents::with_known_contents;
+use crate::control::Control;
+use crate::page::IfMatch;
+use crate::payload::{name_of, put_back_hidden, spec_value, unwrap};
+use crate::refusal::Refusal;
+use crate::world::around::World;
+use crate::world::candidate::{Candidate, Declarations};
+
+/// How much of a resource a request replaces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The fields it names.
+    Fields,
+    /// All of it.
+    Whole,
+}
+
+/// What a request says about a direct change beside the change itself.
+pub struct Terms {
+    /// The version that the caller knows.
+    pub if_match: IfMatch,
+    /// Why, if someone said so.
+    pub reason: Option<String>,
+}
+
+/// A spec that someone wrote, with what is known of the files it names; `before` is what it was.
+fn read_spec(kind: Kind, value: &Value, before: Option<&Spec>) -> Result<Spec, Refusal> {
+    let read = Spec::read(kind, &value.to_string());
+    let spec = read.spec.ok_or_else(|| Refusal::unsound(&read.diagnostics))?;
+    with_known_contents(&spec, before.as_slice()).map_err(|problem| Refusal::unsound(&[*problem]))
+}
+
+/// What became of a direct change.
+pub enum DirectAnswer {
+    /// It was made: the resource as it is shown now, and its generation.
+    Made(Value, i64),
+    /// It waits as a proposal.
+    Waits(Box<WaitingChange>),
+}
+
+/// Makes a resource, if the gate lets it.
+pub async fn create_resource(
+    server: &Control,
+    who: &Identity,
+    noun: Noun,
+    body: &Value,
+    reason: Option<&str>,
+) -> Result<DirectAnswer, Refusal> {
+    let kind = noun.kind();
+    let payload = unwrap(noun.singular(), body);
+    let Some(name) = name_of(kind, payload) else {
+        let message = format!("the {kind} has no name");
+        return Err(Refusal::unprocessable("missing-key", message, "give `name` (nodes: `hostname`)"));
+    };
+    let key = ResourceKey::read(kind, &name).map_err(|complaint| {
+        Refusal::unprocessable("bad-name", complaint.message, complaint.help.unwrap_or_default())
+    })?;
+    let value = spec_value(kind, &name, payload)
+        .and_then(|value| put_back_hidden(kind, value, None))
+        .map_err(|problem| Refusal::unsound(&[*problem]))?;
+    let spec = read_spec(kind, &value, None)?;
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    if writing.resource(&who.account_id, &key).await?.is_some() {
+        let message = format!("{key} exists already");
+        return Err(Refusal::conflict("taken", message, "change it with PATCH or PUT"));
+    }
+    let change = change_to(&mut writing, who, &key, None, spec).await?;
+    let answer = match pass_gate(server, &mut writing, who, change, (None, reason)).await? {
+        Some(waiting) => DirectAnswer::Waits(Box::new(waiting)),
+        None => {
+            let (body, generation) = shown(&mut writing, who, noun, &key).await?;
+            DirectAnswer::Made(body, generation)
+        }
+    };
+    server.commit(writing).await?;
+    changed(server);
+    Ok(answer)
+}
+
+/// Something changed: what waited for it may go on, and git may say otherwise.
+fn changed(server: &Control) {
+    server.nudges().apply.notify_one();
+    server.nudges().drift.notify_one();
+}
+
+/// Changes fields of a resource or all of it, if the gate lets it.
+pub async fn change_resource(
+    server: &Control,
+    who: &Identity,
+    (noun, id, extent): (Noun, &str, Extent),
+    body: &Value,
+    terms: &Terms,
+) -> Result<DirectAnswer, Refusal> {
+    let kind = noun.kind();
+    let payload = unwrap(noun.singular(), body);
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let before = find(&mut writing, who, kind, id).await?;
+    terms.if_match.check(before.generation)?;
+    let known = before.spec.to_json(Defaults::Fill);
+    let given = spec_value(kind, &before.key.name, payload)
+        .and_then(|value| put_back_hidden(kind, value, Some(&known)))
+        .map_err(|problem| Refusal::unsound(&[*problem]))?;
+    let value = match extent {
+        Extent::Whole => given,
+        Extent::Fields => merged(before.spec.to_json(Defaults::Omit), given),
+    };
+    let spec = read_spec(kind, &value, Some(&before.spec))?;
+    let mut waiting = None;
+    if spec.digest() != before.digest {
+        let change = change_to(&mut writing, who, &before.key, Some(&before), spec).await?;
+        let around = (before.owner_id.clone(), terms.reason.as_deref());
+        waiting = pass_gate(server, &mut writing, who, change, around).await?;
+    }
+    let answer = match waiting {
+        Some(waiting) => DirectAnswer::Waits(Box::new(waiting)),
+        None => {
+            let (body, generation) = shown(&mut writing, who, noun, &before.key).await?;
+            DirectAnswer::Made(body, generation)
+        }
+    };
+    server.commit(writing).await?;
+    changed(server);
+    Ok(answer)
+}
+
+/// Fields over fields; null takes one away. Maps within are merged too.
+fn merged(mut base: Value, over: Value) -> Value {
+    match (&mut base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                match value {
+                    Value::Null => drop(base.remove(&key)),
+                    value => {
+                        let old = base.remove(&key).unwrap_or(Value::Null);
+                        base.insert(key, merged(old, value));
+                    }
+                }
+            }
+        }
+        (_, over) => base = over,
+    }
+    base
+}
+
+/// The change that makes a resource what someone said. What it refers to must be there.
+async fn change_to(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    key: &ResourceKey,
+    before: Option<&Resource>,
+    spec: Spec,
+) -> Result<Change, Refusal> {
+    let change = Change {
+        key: key.clone(),
+        cause: if before.is_some() { Cause::Edited } else { Cause::Declared },
+        before: before.map(|before| Arc::clone(&before.spec)),
+        base: before.map(|before| before.digest),
+        desired: Some(spec.digest()),
+        after: Some(Arc::new(spec)),
+    };
+    let candidate = Candidate { change: &change, claimant: Claimant::Person };
+    let world = World::around(writing, &who.account_id, &[candidate], Declarations::Stored).await?;
+    let conflicts = world.conflicts(candidate);
+    if let Some(conflict) = conflicts.first() {
+        let help = "choose other addresses, or change the other resource first";
+        return Err(Refusal::conflict("conflict", conflict.to_string(), help));
+    }
+    let missing = blockers(&change, &world, &conflicts);
+    if !missing.is_empty() {
+        let help = "make what it refers to first";
+        return Err(Refusal::unprocessable("reference-unresolved", missing.join("; "), help));
+    }
+    Ok(change)
+}
+
+/// Has a direct change made, or has it wait; then the answer tells of the proposal.
+async fn pass_gate(
+    server: &Control,
+    writing: &mut AccountWriting,
+    who: &Identity,
+    change: Change,
+    (owner_id, reason): (Option<String>, Option<&str>),
+) -> Result<Option<WaitingChange>, Refusal> {
+    let lifetime = server.config().rhythm.proposal_lifetime;
+    let direct = DirectChange { who, change, owner_id, reason, lifetime };
+    let DirectOutcome::Waits(id) = change_directly(writing, direct).await? else { return Ok(None) };
+    let found = writing.proposal(&who.account_id, &id).await?.ok_or_else(Refusal::not_found)?;
+    let described = list::describe(writing, who, &[found]).await?;
+    let proposal = described.into_iter().next().ok_or_else(Refusal::not_found)?;
+    let gate = proposal.gate.as_ref();
+    let waits_for: Vec<String> =
+        gate.into_iter().flat_map(|gate| gate.reasons.iter().chain(&gate.holds)).cloned().collect();
+    let message =
+        format!("nothing was changed yet: the change waits as a proposal. {}", waits_for.join("; "));
+    Ok(Some(WaitingChange { proposal, message: message.trim_end().to_owned() }))
+}
+
+/// Ends a resource, if the gate lets it; then nothing waits.
+pub async fn remove_resource(
+    server: &Control,
+    who: &Identity,
+    (noun, id): (Noun, &str),
+    terms: &Terms,
+) -> Result<Option<WaitingChange>, Refusal> {
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let before = find(&mut writing, who, noun.kind(), id).await?;
+    terms.if_match.check(before.generation)?;
+    if before.spec.is_protected() {
+        let message = format!("{} has `protect: true`", before.key);
+        return Err(Refusal::conflict("protected", message, "take the protection away first"));
+    }
+    let change = Change {
+        key: before.key.clone(),
+        cause: Cause::Removed,
+        base: Some(before.digest),
+        before: Some(Arc::clone(&before.spec)),
+        after: None,
+        desired: None,
+    };
+    let candidate = Candidate { change: &change, claimant: Claimant::Person };
+    let world = World::around(&mut writing, &who.account_id, &[candidate], Declarations::Stored).await?;
+    let referrers = world.referrers(&before.key);
+    if let Some(first) = referrers.first() {
+        let more =
+            if referrers.len() > 1 { format!(" and {} more", referrers.len() - 1) } else { String::new() };
+        let message = format!("{first}{more} still refers to it");
+        return Err(Refusal::conflict("referenced", message, "change or delete those first"));
+    }
+    let around = (before.owner_id, terms.reason.as_deref());
+    let waiting = pass_gate(server, &mut writing, who, change, around).await?;
+    server.commit(writing).await?;
+    changed(server);
+    Ok(waiting)
+}

@@ -1,0 +1,255 @@
+//! Direct changes to resources, without a repository: they pass the same gate as what git wants.
+//!
+//! Someone who may approve makes one at once where their own approval suffices. Every other direct change waits as a
+//! proposal of its author until the policy's approvals are given, its windows open and the account is not halted; the
+//! apply loop makes it then. A rule that blocks refuses it. No rule and no `auto_apply` ever approves one.
+
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_core::diff::{Action, Change};
+use windlass_core::gate::{Consent, Contributor, ContributorRole, Judgement};
+use windlass_core::proposal::Status;
+use windlass_core::resource::ResourceKey;
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, Approval, AuditEntry, Proposal, ProposalFilter, StoreError, new_id};
+
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::flow::close::ending::{Ending, end_all};
+use crate::flow::gate::gatekeeper::{Gatekeeper, may_approve};
+use crate::flow::gate::grant::granted;
+use crate::record::{self, ResourceChange};
+use crate::refusal::Refusal;
+
+/// What is recorded of a direct change whose author gives no reason.
+const DEFAULT_REASON: &str = "direct change";
+
+/// More of a reason is not kept.
+const MAX_REASON_CHARS: usize = 500;
+
+/// Someone's wish to change a resource directly.
+pub(crate) struct DirectChange<'d> {
+    pub(crate) who: &'d Identity,
+    pub(crate) change: Change,
+    /// The repository that owns the resource, which it stays with.
+    pub(crate) owner_id: Option<String>,
+    pub(crate) reason: Option<&'d str>,
+    /// How long it waits for approvals before it expires.
+    pub(crate) lifetime: Duration,
+}
+
+/// What became of a direct change.
+pub(crate) enum DirectOutcome {
+    /// It was made.
+    Made,
+    /// It waits as this proposal.
+    Waits(String),
+}
+
+/// Makes a direct change, or opens a proposal for it.
+pub(crate) async fn change_directly(
+    writing: &mut AccountWriting,
+    direct: DirectChange<'_>,
+) -> Result<DirectOutcome, Refusal> {
+    let now = now();
+    let account = writing.account(&direct.who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let mut proposal = new_proposal(writing, &direct, now).await?;
+    let gatekeeper = Gatekeeper::load(writing, &account, [&proposal.change.key], now).await?;
+    let owner = match &direct.owner_id {
+        Some(id) => writing.repository(&account.id, id).await?,
+        None => None,
+    };
+    let email = &direct.who.email;
+    let why_not = gatekeeper.why_not(&proposal, owner.as_ref(), &[], email);
+    let approvals: Vec<Approval> = match may_approve(direct.who) && why_not.is_none() {
+        true => vec![own_approval(&proposal, email, now)],
+        false => Vec::new(),
+    };
+    let judgement = gatekeeper.judge(&proposal, owner.as_ref(), &approvals, now);
+    if let Consent::Refused { reason } = &judgement.consent {
+        return Err(Refusal::conflict("blocked", reason.clone(), "change the policy, or leave it as it is"));
+    }
+    let open = open_direct_change(writing, &account.id, &direct.change.key).await?;
+    if judgement.may_apply() {
+        supersede(writing, open.as_ref(), now).await?;
+        make(writing, &direct, &judgement, now).await?;
+        return Ok(DirectOutcome::Made);
+    }
+    if let Some(open) = &open {
+        if open.content_digest() == proposal.content_digest() {
+            return Ok(DirectOutcome::Waits(open.id.clone()));
+        }
+        check_replaceable(open, email)?;
+    }
+    supersede(writing, open.as_ref(), now).await?;
+    if let Some(grant) = granted(&judgement) {
+        proposal.status = Status::Approved;
+        proposal.decided_by = Some(grant.by);
+        proposal.decided_at = Some(now);
+        proposal.blocked_by = judgement.hold.iter().map(ToString::to_string).collect();
+    }
+    save(writing, direct.who, &proposal, &approvals, now).await?;
+    Ok(DirectOutcome::Waits(proposal.id))
+}
+
+fn reason_of(direct: &DirectChange<'_>) -> String {
+    let given: String = direct.reason.unwrap_or_default().trim().chars().take(MAX_REASON_CHARS).collect();
+    if given.is_empty() { DEFAULT_REASON.to_owned() } else { given }
+}
+
+async fn new_proposal(
+    writing: &mut AccountWriting,
+    direct: &DirectChange<'_>,
+    now: Timestamp,
+) -> Result<Proposal, StoreError> {
+    let file = match &direct.owner_id {
+        Some(owner) => writing.wanted_file(owner, &direct.change.key).await?,
+        None => None,
+    };
+    let key = &direct.change.key;
+    let declared_in = writing
+        .resource_files(&direct.who.account_id, std::slice::from_ref(key))
+        .await?
+        .remove(key.kind, &key.name);
+    Ok(Proposal {
+        id: new_id(),
+        account_id: direct.who.account_id.clone(),
+        repository_id: String::new(),
+        repository_name: String::new(),
+        run_id: String::new(),
+        owner_id: direct.owner_id.clone(),
+        direct_reason: Some(reason_of(direct)),
+        change: direct.change.clone(),
+        position: 0,
+        edit: None,
+        commit_sha: String::new(),
+        author: Some(direct.who.email.clone()),
+        contributors: Contributor::new(ContributorRole::Writer, &direct.who.email).into_iter().collect(),
+        declared_at: file.map(|file| (file, 0)),
+        previous_file: declared_in,
+        status: Status::PendingApproval,
+        blocked_by: Vec::new(),
+        waits_for: Vec::new(),
+        reason: None,
+        decided_by: None,
+        until_change: false,
+        opened_at: now,
+        expires_at: now.after(direct.lifetime),
+        decided_at: None,
+        closed_at: None,
+        version: 1,
+    })
+}
+
+/// Whoever may approve a change approves the one that they make themselves.
+fn own_approval(proposal: &Proposal, email: &str, now: Timestamp) -> Approval {
+    Approval {
+        approver: email.to_owned(),
+        digest: proposal.content_digest().to_string(),
+        reason: proposal.direct_reason.clone(),
+        at: now,
+        set_id: None,
+        fallen: None,
+    }
+}
+
+async fn open_direct_change(
+    writing: &mut AccountWriting,
+    account_id: &str,
+    key: &ResourceKey,
+) -> Result<Option<Proposal>, StoreError> {
+    let filter = ProposalFilter {
+        statuses: vec![Status::PendingApproval, Status::Approved],
+        repository_id: Some(String::new()),
+        kind: Some(key.kind),
+        name: Some(key.name.clone()),
+        ..ProposalFilter::default()
+    };
+    Ok(writing.proposals(account_id, &filter, None, 1).await?.into_iter().next())
+}
+
+/// Nobody takes the place of what someone else asked for.
+fn check_replaceable(open: &Proposal, email: &str) -> Result<(), Refusal> {
+    if open.author.as_deref() == Some(email) {
+        return Ok(());
+    }
+    let by = open.author.as_deref().unwrap_or("someone");
+    let message = format!("a direct change of {} by {by} waits already", open.change.key);
+    Err(Refusal::conflict(
+        "change-waits",
+        message,
+        format!("approve or reject the proposal {} first", open.id),
+    ))
+}
+
+async fn supersede(
+    writing: &mut AccountWriting,
+    open: Option<&Proposal>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(open) = open else { return Ok(()) };
+    let reason = "a newer direct change took its place";
+    end_all(writing, &[Ending::new(open, Status::Superseded, Some(reason))], None, now).await
+}
+
+/// Makes the change now, with its event and its audit entry.
+async fn make(
+    writing: &mut AccountWriting,
+    direct: &DirectChange<'_>,
+    judgement: &Judgement,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let DirectChange { who, change, owner_id, .. } = direct;
+    match &change.after {
+        Some(spec) => writing.resource_put(&change.key, spec, owner_id.as_deref(), &who.email, now).await?,
+        None => drop(writing.resource_remove(&change.key).await?),
+    }
+    let actor = who.actor();
+    let told = ResourceChange {
+        change,
+        repository_id: owner_id.clone(),
+        run_id: None,
+        proposal_id: None,
+        actor: &actor,
+        audit_action: match change.action() {
+            Action::Create => "resource.create",
+            Action::Update => "resource.update",
+            Action::Destroy => "resource.delete",
+        },
+        now,
+    };
+    let (event, mut entry) = told.told();
+    entry.detail["reason"] = json!(reason_of(direct));
+    entry.detail["rule"] = json!(judgement.rule);
+    writing.event(event);
+    writing.audit(entry);
+    Ok(())
+}
+
+/// Opens the proposal.
+async fn save(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    proposal: &Proposal,
+    approvals: &[Approval],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writing.proposals_add(std::slice::from_ref(proposal)).await?;
+    let given: Vec<_> = approvals.iter().map(|approval| (proposal.id.as_str(), approval.clone())).collect();
+    writing.approvals_add(&given).await?;
+    let opened = record::proposal_event(proposal, "", Status::PendingApproval, &who.email, None, now);
+    writing.event(opened);
+    writing.event(match &proposal.decided_by {
+        Some(by) => record::proposal_event(proposal, "", Status::Approved, by, None, now),
+        None => record::direct_approval_requested(proposal, now),
+    });
+    let detail = json!({"resource": proposal.change.key.to_string(), "reason": proposal.direct_reason,
+        "digest": proposal.content_digest(), "approved": !approvals.is_empty()});
+    writing.audit(AuditEntry {
+        before: proposal.change.base,
+        after: proposal.change.desired,
+        ..record::entry(&who.actor(), "proposal.open", ("proposal", &proposal.id), detail, now)
+    });
+    Ok(())
+}

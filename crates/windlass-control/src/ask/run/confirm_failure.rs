@@ -1,0 +1,41 @@
+//! Saying that a failed sync is no reason to hold a repository's proposals.
+
+use serde_json::json;
+use windlass_store::{AuditEntry, Outcome, Severity};
+
+use crate::ask::proposal::decision::{Decided, DecisionError};
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::record;
+
+/// Lets the proposals of a repository go on although its newest run failed. Holds for that run only.
+pub async fn confirm_failure(
+    server: &Control,
+    who: &Identity,
+    run_id: &str,
+    reason: Option<&str>,
+) -> Decided {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let run = writing.run_head(&who.account_id, run_id).await?.ok_or(DecisionError::NotFound)?;
+    let is_newest = writing.repository_confirm_failure(&run.repository_id, &run.id).await?;
+    let detail = json!({"reason": reason, "repository": run.repository_name,
+        "error": run.error.as_ref().map(|error| error.message.as_str())});
+    let entry = record::entry(&who.actor(), "run.confirm_failure", ("run", &run.id), detail.clone(), now);
+    if !is_newest {
+        writing.audit(AuditEntry { outcome: Outcome::Refused, ..entry });
+        server.commit(writing).await?;
+        return Err(DecisionError::Senseless(
+            "only the newest run of a repository, if it failed, can be confirmed",
+        ));
+    }
+    writing.audit(entry);
+    let message =
+        format!("{} lets the proposals of {} go on after a failed sync", who.email, run.repository_name);
+    let kind = "gitops.sync_failure_confirmed";
+    writing.event(record::run_event(kind, Severity::Medium, &run, message, detail, now));
+    server.commit(writing).await?;
+    server.nudges().apply.notify_one();
+    Ok(())
+}

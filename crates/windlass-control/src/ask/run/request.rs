@@ -1,0 +1,89 @@
+//! Asking for a sync.
+
+use serde_json::json;
+use windlass_api::permission::Permission;
+use windlass_api::types::SyncBody;
+use windlass_store::{Reading, Repository, Trigger};
+
+use crate::ask::repository::find::find;
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::flow::gate::gatekeeper::may_approve;
+use crate::flow::sync::queue::{MassDestroy, SyncRequest, queue_run};
+use crate::record;
+use crate::refusal::Refusal;
+
+/// Asks for a sync, and tells which run it will be.
+pub async fn request_sync(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    body: &SyncBody,
+) -> Result<String, Refusal> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, who, id).await?;
+    let mass_destroy = read_confirmation(&mut writing, who, &repository, body).await?;
+    let mut detail = json!({"confirm_mass_destroy": body.confirm_mass_destroy});
+    if let MassDestroy::Confirmed { commit } = &mass_destroy {
+        detail["commit_sha"] = json!(commit);
+    }
+    let request = SyncRequest { mass_destroy, ..SyncRequest::new(Trigger::Request, Some(&who.email)) };
+    let run_id = queue_run(&mut writing, &repository, &request, now).await?;
+    detail["sync_run_id"] = json!(run_id);
+    writing.audit(record::entry(
+        &who.actor(),
+        "repository.sync",
+        ("repository", &repository.name),
+        detail,
+        now,
+    ));
+    server.commit(writing).await?;
+    server.nudges().sync.notify_one();
+    Ok(run_id)
+}
+
+/// What a request says of a mass destroy. Saying that it is meant is a decision, and one about a commit: the one that is
+/// given, or the one of the newest run that was stopped.
+async fn read_confirmation(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: &Repository,
+    body: &SyncBody,
+) -> Result<MassDestroy, Refusal> {
+    let given = body.commit.as_deref().map(str::trim).filter(|commit| !commit.is_empty());
+    if !body.confirm_mass_destroy {
+        let message = "`commit` says for which commit a mass destroy is confirmed, and none is";
+        let help = "leave `commit` out, or set `confirm_mass_destroy`";
+        return match given {
+            Some(_) => Err(Refusal::unprocessable("conflicting-keys", message, help)),
+            None => Ok(MassDestroy::Unconfirmed),
+        };
+    }
+    if !may_approve(who) {
+        let needed = Permission::GitopsApprove;
+        return Err(Refusal::forbidden(
+            format!("confirming a mass destroy is a decision: this needs the permission {needed}"),
+            "ask someone who may approve to confirm it, or sync without confirming",
+        ));
+    }
+    let commit = match given {
+        Some(commit) => Some(read_commit(commit)?),
+        None => reading.run_stopped(&who.account_id, &repository.id).await?.and_then(|run| run.commit_sha),
+    };
+    Ok(MassDestroy::Confirmed { commit })
+}
+
+/// A whole id of a commit, as runs show it.
+fn read_commit(text: &str) -> Result<String, Refusal> {
+    let is_whole = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match is_whole {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err(Refusal::unprocessable(
+            "bad-value",
+            "commit: it is not the whole id of a commit",
+            "give the `commit_sha` of the run that was stopped",
+        )),
+    }
+}

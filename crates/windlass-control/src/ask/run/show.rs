@@ -1,0 +1,251 @@
+//! Sync runs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use windlass_api::types::{ActionInfo, PageMeta, RunErrorInfo, RunInfo, RunList, RunProposal};
+use windlass_core::proposal::{RunStatus, Status};
+use windlass_core::time::Timestamp;
+use windlass_store::{Proposal, Reading, Run, Stage, StoreError};
+
+use crate::ask::plan_facts::PlanFacts;
+use crate::caller::Identity;
+use crate::control::Control;
+use crate::page::{PageQuery, cut, read_id};
+use crate::payload::payload_of;
+use crate::refusal::Refusal;
+
+/// The longest wait for a run.
+const LONGEST_WAIT: u64 = 60;
+
+/// The run, as soon as it has compared or the wait is over.
+pub async fn load(server: &Control, who: &Identity, run_id: &str, seconds: u64) -> Result<RunInfo, Refusal> {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds.min(LONGEST_WAIT));
+    let mut writes = server.watch_writes();
+    loop {
+        writes.borrow_and_update();
+        let mut reading = server.store().read_snapshot().await?;
+        let run = reading.run_head(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
+        if run.status != RunStatus::InProgress || tokio::time::Instant::now() >= deadline {
+            let run = reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
+            let plan = PlanFacts::load(&mut reading, &run).await?;
+            return Ok(plan.tell(info(&mut reading, run, Detail::Whole).await?));
+        }
+        drop(reading);
+        // Another replica's writes are not heard here, so look now and then.
+        let _ = tokio::time::timeout_at(
+            deadline.min(tokio::time::Instant::now() + Duration::from_secs(1)),
+            writes.changed(),
+        )
+        .await;
+    }
+}
+
+/// A page of runs, newest first.
+pub async fn load_page(
+    reading: &mut Reading,
+    who: &Identity,
+    repository: Option<&str>,
+    page: &PageQuery,
+) -> Result<RunList, Refusal> {
+    let limit = page.limit()?;
+    let before = page.after_as(read_id)?;
+    let mut runs = reading.runs(&who.account_id, repository, before.as_deref(), limit + 1).await?;
+    let meta = cut(&mut runs, limit, |run| run.id.clone());
+    let mut sync_runs = Vec::with_capacity(runs.len());
+    for run in runs {
+        sync_runs.push(info(reading, run, Detail::Head).await?);
+    }
+    Ok(RunList { sync_runs, meta })
+}
+
+/// A run without its proposals; none if it is not kept any more.
+pub async fn load_head(
+    reading: &mut Reading,
+    who: &Identity,
+    run_id: &str,
+) -> Result<Option<RunInfo>, Refusal> {
+    match reading.run(&who.account_id, run_id).await? {
+        Some(run) => {
+            let plan = PlanFacts::load(reading, &run).await?;
+            Ok(Some(plan.tell(info(reading, run, Detail::Head).await?)))
+        }
+        None => Ok(None),
+    }
+}
+
+/// A run with a part of its proposals: those in one of these states, a page at a time.
+pub struct RunPart {
+    /// The run. Its proposals and actions are those of the page.
+    pub run: RunInfo,
+    /// How many of all its proposals are in each state.
+    pub tally: BTreeMap<Status, usize>,
+    /// When the last of them was decided about.
+    pub decided_at: Option<Timestamp>,
+    /// Where the list goes on.
+    pub meta: PageMeta,
+}
+
+/// A run with a part of its proposals. A run may have thousands; what is read does not grow with them.
+pub async fn load_part(
+    reading: &mut Reading,
+    who: &Identity,
+    run_id: &str,
+    statuses: &[Status],
+    page: &PageQuery,
+) -> Result<RunPart, Refusal> {
+    let (limit, after) = (page.limit()?, page.after_as(read_place)?);
+    let run = reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
+    let after = after.as_ref().map(|(position, id)| (*position, id.as_str()));
+    let mut found = reading.run_proposals_page(&run.id, statuses, after, limit + 1).await?;
+    let meta = cut(&mut found, limit, |(position, proposal)| format!("{position} {}", proposal.id));
+    let counted = reading.run_tally(&run.id).await?;
+    let tally: BTreeMap<Status, usize> = counted.iter().map(|(status, count, _)| (*status, *count)).collect();
+    let pending = tally.get(&Status::PendingApproval).copied().unwrap_or_default();
+    let proposals: Vec<Proposal> = found.into_iter().map(|(_, proposal)| proposal).collect();
+    let plan = PlanFacts::load(reading, &run).await?;
+    Ok(RunPart {
+        run: plan.tell(tell_run(run, &proposals, pending, Detail::Whole)),
+        decided_at: counted.iter().filter_map(|(_, _, at)| *at).max(),
+        tally,
+        meta,
+    })
+}
+
+fn read_place(text: &str) -> Option<(usize, String)> {
+    let (position, id) = text.split_once(' ')?;
+    Some((position.parse().ok()?, read_id(id)?))
+}
+
+/// How much of a run to tell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// With its diff, its problems and its proposals.
+    Whole,
+    /// Without, as in lists.
+    Head,
+}
+
+/// A run as answers show it.
+pub async fn info(reading: &mut Reading, run: Run, detail: Detail) -> Result<RunInfo, StoreError> {
+    let proposals = match detail {
+        Detail::Whole => reading.run_proposals(&run.id).await?,
+        Detail::Head => Vec::new(),
+    };
+    let pending = proposals.iter().filter(|proposal| proposal.status == Status::PendingApproval).count();
+    Ok(tell_run(run, &proposals, pending, detail))
+}
+
+/// A run with these of its proposals, of all of which so many wait for approval.
+fn tell_run(run: Run, proposals: &[Proposal], pending: usize, detail: Detail) -> RunInfo {
+    let is_open = |proposal: &&Proposal| proposal.status.is_open();
+    let action = |proposal: &Proposal| action_info(proposal);
+    let of = |wanted: &[Status]| {
+        proposals.iter().filter(|proposal| wanted.contains(&proposal.status)).map(action).collect::<Vec<_>>()
+    };
+    let mut skipped: Vec<ActionInfo> = serde_json::from_value(run.skipped.clone()).unwrap_or_default();
+    skipped.extend(of(&[Status::Rejected, Status::Superseded, Status::Withdrawn, Status::Expired]));
+    let requires_approval = match detail {
+        Detail::Whole => pending > 0,
+        Detail::Head => matches!(run.status, RunStatus::DiffReady | RunStatus::Partial),
+    };
+    RunInfo {
+        waiting_for: waiting_for(&run, pending, proposals.iter().filter(is_open)),
+        id: run.id.clone(),
+        repository_id: run.repository_id,
+        repository_name: run.repository_name,
+        status: run.status.slug().to_owned(),
+        stage: run.stage.slug().to_owned(),
+        trigger: run.trigger.slug().to_owned(),
+        requested_by: run.requested_by,
+        commit_sha: run.commit_sha,
+        commit_author: run.commit_author,
+        commit_subject: run.commit_subject,
+        commit_message: run.commit_message,
+        movement: run.movement,
+        diff: if detail == Detail::Whole { run.diff } else { Value::Null },
+        diff_count: run.diff_count,
+        remaining: run.remaining,
+        requires_approval,
+        approval_request_id: run.id,
+        plan_digest: None,
+        sets: Vec::new(),
+        holds_proposals: false,
+        applied_actions: of(&[Status::Applied, Status::AppliedManually]),
+        failed_actions: of(&[Status::Failed]),
+        skipped_actions: skipped,
+        proposals: proposals.iter().map(proposal_info).collect(),
+        drift_after_apply: run.drift_after_apply,
+        problems: serde_json::from_value(run.problems).unwrap_or_default(),
+        error: run.error.map(|error| RunErrorInfo {
+            code: error.code,
+            message: error.message,
+            help: error.help,
+        }),
+        created_at: run.created_at.to_string(),
+        started_at: run.started_at.map(|at| at.to_string()),
+        completed_at: run.completed_at.map(|at| at.to_string()),
+        applied_at: run.applied_at.map(|at| at.to_string()),
+    }
+}
+
+fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Proposal>) -> Vec<String> {
+    let mut waits = Vec::new();
+    match (run.status, run.stage) {
+        (RunStatus::InProgress, Stage::Queued) => {
+            waits.push("a worker, or the run before it on the same repository".to_owned());
+        }
+        (RunStatus::InProgress, Stage::Fetching) => waits.push("the git server".to_owned()),
+        (RunStatus::InProgress, _) => waits.push("the comparison".to_owned()),
+        _ => {}
+    }
+    if pending > 0 {
+        waits.push(if pending == 1 { "1 approval".to_owned() } else { format!("{pending} approvals") });
+    }
+    for proposal in open.filter(|proposal| proposal.status == Status::Approved) {
+        waits.extend(proposal.blocked_by.iter().map(|reason| format!("{}: {reason}", proposal.change.key)));
+    }
+    match (run.remaining, run.next_position) {
+        (0, _) => {}
+        (remaining, Some(_)) => {
+            waits.push(format!("room for {remaining} more, which are proposed as others are done"));
+        }
+        (remaining, None) if pending == 0 => {
+            waits.push(format!("the next sync, which proposes more of the remaining {remaining}"));
+        }
+        _ => {}
+    }
+    waits
+}
+
+fn action_name(proposal: &Proposal) -> String {
+    format!("{}_{}", proposal.change.action(), proposal.change.key.kind)
+}
+
+fn action_info(proposal: &Proposal) -> ActionInfo {
+    ActionInfo {
+        proposal_id: Some(proposal.id.clone()),
+        action: action_name(proposal),
+        kind: proposal.change.key.kind.slug().to_owned(),
+        name: proposal.change.key.name.clone(),
+        reason: proposal.reason.clone().or_else(|| {
+            (proposal.status == Status::Rejected)
+                .then(|| format!("rejected by {}", proposal.decided_by.as_deref().unwrap_or("someone")))
+        }),
+        at: proposal.closed_at.map(|at| at.to_string()),
+    }
+}
+
+fn proposal_info(proposal: &Proposal) -> RunProposal {
+    RunProposal {
+        id: proposal.id.clone(),
+        action: action_name(proposal),
+        kind: proposal.change.key.kind.slug().to_owned(),
+        name: proposal.change.key.name.clone(),
+        change: proposal.change.action().to_string(),
+        payload: payload_of(proposal),
+        status: proposal.status.slug().to_owned(),
+        blocked_by: proposal.blocked_by.clone(),
+    }
+}

@@ -1,0 +1,269 @@
+//! The people of an account.
+
+use serde_json::json;
+use windlass_api::permission::Role;
+use windlass_api::types::{SignsInWith, UserAdded, UserBody, UserCreated, UserInfo, UserPatch};
+use windlass_core::access::{
+    Addition, Caller, ChangeRefusal, PersonChange, Standing, Target, Tenancy, how_to_add, may_change,
+};
+use windlass_core::inbound::throttle::Subject;
+use windlass_core::redacted::Redacted;
+use windlass_store::{AccountWriting, Member, Reading, StoreError, User, Writing, new_id};
+
+use crate::ask::invitation;
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::email::check_email;
+use crate::flow::gate::lost_approver::{reconsider_approvals, reconsider_approvals_in};
+use crate::password::{hash_password, one_time_password};
+use crate::record;
+use crate::refusal::Refusal;
+
+/// Forgets the failures of a person who gets a new password.
+pub(crate) async fn forget_failures(writing: &mut Writing, email: &str) -> Result<(), StoreError> {
+    writing.failures_clear(&Subject::Person(email).key()).await?;
+    writing.failures_clear_all(&Subject::keys_of_person(email)).await
+}
+
+fn info(member: &Member) -> UserInfo {
+    UserInfo {
+        id: member.user.id.clone(),
+        email: member.user.email.clone(),
+        name: member.user.name.clone(),
+        role: Role::from_slug(&member.role).unwrap_or(Role::Viewer),
+        disabled: member.user.disabled_at.is_some(),
+        created_at: member.user.created_at.to_string(),
+        signs_in_with: SignsInWith::Password,
+    }
+}
+
+/// The people of the caller's account.
+pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<UserInfo>, Refusal> {
+    let known_elsewhere = reading.identity_members(&who.account_id).await?;
+    let members = reading.members(&who.account_id).await?;
+    let people = members.iter().map(|member| UserInfo {
+        signs_in_with: match known_elsewhere.contains(&member.user.id) {
+            true => SignsInWith::Sso,
+            false => SignsInWith::Password,
+        },
+        ..info(member)
+    });
+    Ok(people.collect())
+}
+
+async fn new_password() -> Result<(Redacted<String>, Redacted<String>), Refusal> {
+    let password = one_time_password();
+    let hash = hash_password(password.clone()).await;
+    let hash = hash.ok_or_else(|| Refusal::unprocessable("password", "no password could be made", ""))?;
+    Ok((password, hash))
+}
+
+/// Adds someone to the caller's account, or invites them.
+pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<UserAdded, Refusal> {
+    let email = check_email(&body.email)?;
+    // Made whoever it is: an invitation takes as long as a new person.
+    let (password, hash) = new_password().await?;
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    if writing.member(&who.account_id, &email).await?.is_some() {
+        return Err(Refusal::conflict(
+            "taken",
+            "they are in this account already",
+            "change their role instead",
+        ));
+    }
+    let known = writing.user(&email).await?.filter(|user| user.email == email);
+    let id = known.as_ref().map_or("", |user| user.id.as_str());
+    let is_known_elsewhere = !writing.identity_issuers(id).await?.is_empty();
+    let addition = addition_of(&mut writing, who, known.as_ref()).await?;
+    let (user, has_password) = match (addition, known) {
+        (Addition::Restore, Some(user)) => {
+            if !is_known_elsewhere {
+                writing.user_set_password(&user.id, &hash, true).await?;
+            }
+            writing.tokens_revoke_all(&user.id, now).await?;
+            (user, !is_known_elsewhere)
+        }
+        (Addition::Create, _) => {
+            let name: String = body.name.trim().chars().filter(|c| !c.is_control()).take(100).collect();
+            let user = User {
+                id: new_id(),
+                email: email.clone(),
+                name,
+                password_hash: hash,
+                must_change_password: true,
+                is_root: false,
+                disabled_at: None,
+                created_at: now,
+            };
+            writing.user_add(&user).await?;
+            (user, true)
+        }
+        (Addition::Invite | Addition::Restore, _) => {
+            return invitation::invite(server, who, writing, &email, body.role).await;
+        }
+    };
+    writing.member_set(&who.account_id, &user.id, body.role.slug(), now).await?;
+    let detail = json!({"role": body.role});
+    writing.audit(record::entry(&who.actor(), "user.add", ("user", &email), detail, now));
+    let member = writing.member(&who.account_id, &user.id).await?.ok_or_else(Refusal::not_found)?;
+    server.commit(writing).await?;
+    let mut user = info(&member);
+    if is_known_elsewhere {
+        user.signs_in_with = SignsInWith::Sso;
+    }
+    let one_time_password = has_password.then(|| password.expose().clone());
+    Ok(UserAdded { user: Some(user), one_time_password, invitation: None })
+}
+
+/// How someone comes into the caller's account. Asks the same of the database whoever it is.
+async fn addition_of(
+    writing: &mut AccountWriting,
+    who: &Identity,
+    known: Option<&User>,
+) -> Result<Addition, Refusal> {
+    let memberships = writing.memberships(known.map_or("", |user| user.id.as_str())).await?;
+    let standing = match known {
+        None => Standing::Unknown,
+        Some(user) if memberships.is_empty() && !user.is_root => Standing::InNoAccount,
+        Some(_) => Standing::Established,
+    };
+    let tenancy = match writing.accounts().await?.len() {
+        0 | 1 => Tenancy::OneAccount,
+        _ => Tenancy::SeveralAccounts,
+    };
+    Ok(how_to_add(caller(who), tenancy, standing))
+}
+
+fn caller(who: &Identity) -> Caller {
+    if who.is_root { Caller::Root } else { Caller::AccountAdmin }
+}
+
+/// What decides whether a member may be changed.
+async fn target_of(
+    writing: &mut AccountWriting,
+    account_id: &str,
+    member: &Member,
+) -> Result<Target, Refusal> {
+    let user = &member.user;
+    let is_other = |other: &User| other.disabled_at.is_none() && other.id != user.id;
+    let members = writing.members(account_id).await?;
+    let is_other_admin = |other: &Member| other.role == Role::Admin.slug() && is_other(&other.user);
+    Ok(Target {
+        is_root: user.is_root,
+        is_only_root: user.is_root && !writing.users_root().await?.iter().any(is_other),
+        is_only_admin: member.role == Role::Admin.slug() && !members.iter().any(is_other_admin),
+        accounts: writing.memberships(&user.id).await?.len(),
+    })
+}
+
+fn refused(refusal: ChangeRefusal) -> Refusal {
+    const ASK: &str = "ask an administrator of the installation";
+    match refusal {
+        // One answer for both: what they are elsewhere is not for the account to know.
+        ChangeRefusal::Root | ChangeRefusal::InOtherAccounts => {
+            Refusal::forbidden("they are in other accounts too, or administer the installation", ASK)
+        }
+        ChangeRefusal::OnlyAdmin => Refusal::conflict(
+            "last-admin",
+            "the account would have no admin left",
+            "make someone else an admin first",
+        ),
+        ChangeRefusal::OnlyRoot => Refusal::conflict(
+            "last-root",
+            "nobody could administer the installation any more",
+            "`windlass recover-admin` on the server's machine makes another administrator",
+        ),
+        ChangeRefusal::OnlyAccountOfRoot => Refusal::conflict(
+            "last-root",
+            "they administer the installation and could sign in to no account any more",
+            "add them to another account first",
+        ),
+    }
+}
+
+/// What a request wants to change about someone.
+fn changes(body: &UserPatch) -> Vec<PersonChange> {
+    let role = body.role.map(|role| match role {
+        Role::Admin => PersonChange::Promote,
+        _ => PersonChange::Demote,
+    });
+    let access = body.disabled.map(|disabled| match disabled {
+        true => PersonChange::Disable,
+        false => PersonChange::Enable,
+    });
+    role.into_iter().chain(access).chain(body.reset_password.then_some(PersonChange::ResetPassword)).collect()
+}
+
+/// Changes someone's role, lets them in or out, resets their password.
+pub async fn alter(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    body: &UserPatch,
+) -> Result<UserCreated, Refusal> {
+    let (password, hash) = new_password().await?;
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let member = writing.member(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
+    let user_id = member.user.id.clone();
+    let target = target_of(&mut writing, &who.account_id, &member).await?;
+    for change in changes(body) {
+        may_change(caller(who), target, change).map_err(refused)?;
+    }
+    let is_known_elsewhere = !writing.identity_issuers(&user_id).await?.is_empty();
+    if body.reset_password && is_known_elsewhere {
+        let message = "they sign in through single sign-on and have no password here";
+        return Err(Refusal::conflict("sso", message, "have it reset where they sign in"));
+    }
+    if let Some(role) = body.role {
+        writing.member_set(&who.account_id, &user_id, role.slug(), now).await?;
+    }
+    if let Some(disabled) = body.disabled {
+        writing.user_set_disabled(&user_id, disabled.then_some(now)).await?;
+    }
+    reconsider_approvals(&mut writing, &member.user.email, &who.actor(), now).await?;
+    let mut tokens_ended = 0;
+    if body.reset_password {
+        writing.user_set_password(&user_id, &hash, true).await?;
+        if !body.keep_tokens {
+            tokens_ended = writing.tokens_revoke_all(&user_id, now).await?;
+        }
+        forget_failures(&mut writing, &member.user.email).await?;
+    }
+    let detail = json!({"role": body.role, "disabled": body.disabled, "reset_password": body.reset_password,
+        "tokens_ended": tokens_ended});
+    writing.audit(record::entry(&who.actor(), "user.change", ("user", &member.user.email), detail, now));
+    let member = writing.member(&who.account_id, &user_id).await?.ok_or_else(Refusal::not_found)?;
+    let memberships = writing.memberships(&user_id).await?;
+    server.commit(writing).await?;
+    if body.disabled == Some(true) {
+        // They are shut out everywhere.
+        let others = memberships.into_iter().map(|(id, _, _)| id).filter(|id| *id != who.account_id);
+        let others: Vec<String> = others.collect();
+        reconsider_approvals_in(server, &others, &member.user.email, &who.actor(), now).await?;
+    }
+    server.nudges().apply.notify_one();
+    let one_time_password = body.reset_password.then(|| password.expose().clone());
+    let mut user = info(&member);
+    if is_known_elsewhere {
+        user.signs_in_with = SignsInWith::Sso;
+    }
+    Ok(UserCreated { user, one_time_password })
+}
+
+/// Takes someone out of the caller's account, with their sessions and API tokens there.
+pub async fn expel(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let member = writing.member(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
+    let target = target_of(&mut writing, &who.account_id, &member).await?;
+    may_change(caller(who), target, PersonChange::Remove).map_err(refused)?;
+    writing.member_remove(&who.account_id, &member.user.id, now).await?;
+    writing.audit(record::entry(&who.actor(), "user.remove", ("user", &member.user.email), json!({}), now));
+    reconsider_approvals(&mut writing, &member.user.email, &who.actor(), now).await?;
+    server.commit(writing).await?;
+    server.nudges().apply.notify_one();
+    Ok(())
+}

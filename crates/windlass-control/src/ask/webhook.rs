@@ -1,0 +1,83 @@
+//! Webhooks: taking deliveries, and showing what a forge has to be told.
+//!
+//! Beside that of a token that was just made, this is the one answer that holds a secret: it is for those who set
+//! webhooks up, and every look is on the record.
+
+use serde_json::json;
+use windlass_api::types::{WebhookInfo, WebhookReceived, WebhookRefused, WebhookShown};
+use windlass_store::{Reading, Repository, Severity, Webhook};
+
+use crate::ask::repository::find::find;
+use crate::caller::Identity;
+use crate::clock::now;
+use crate::control::Control;
+use crate::outside::webhook::setup;
+use crate::refusal::Refusal;
+use crate::{outside, record};
+
+fn info(base: &str, repository_id: &str, webhook: Webhook) -> WebhookInfo {
+    WebhookInfo {
+        url: format!("{base}/api/v1/webhooks/{repository_id}"),
+        generation: webhook.generation,
+        last_delivery: webhook.received.map(|received| WebhookReceived {
+            at: received.at.to_string(),
+            sender: received.from,
+            event: received.event,
+            outcome: received.outcome,
+        }),
+        last_refusal: webhook.refused.map(|refused| WebhookRefused {
+            at: refused.at.to_string(),
+            address: refused.from,
+            reason: refused.reason,
+        }),
+    }
+}
+
+/// The webhook of a repository, without its secret.
+pub async fn load(reading: &mut Reading, base: &str, repository_id: &str) -> Result<WebhookInfo, Refusal> {
+    Ok(info(base, repository_id, reading.webhook(repository_id).await?))
+}
+
+/// The webhook of a repository with its secret. The look is on the record.
+pub async fn reveal(server: &Control, who: &Identity, base: &str, id: &str) -> Result<WebhookShown, Refusal> {
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, who, id).await?;
+    let webhook = writing.webhook(&repository.id).await?;
+    let detail = json!({"generation": webhook.generation});
+    let target = ("repository", repository.name.as_str());
+    writing.audit(record::entry(&who.actor(), "repository.show_webhook", target, detail, now()));
+    server.commit(writing).await?;
+    Ok(shown(server, base, &repository, webhook))
+}
+
+/// Replaces the secret of a repository's webhook.
+pub async fn replace_secret(
+    server: &Control,
+    who: &Identity,
+    base: &str,
+    id: &str,
+) -> Result<WebhookShown, Refusal> {
+    let now = now();
+    let mut writing = server.store().write_account(&who.account_id).await?;
+    let repository = find(&mut writing, who, id).await?;
+    let generation = writing.webhook_rotate(&repository.id).await?;
+    let webhook = writing.webhook(&repository.id).await?;
+    let detail = json!({"generation": generation});
+    let target = ("repository", repository.name.as_str());
+    writing.audit(record::entry(&who.actor(), "repository.rotate_webhook", target, detail.clone(), now));
+    let message = format!("{} replaced the secret of the webhook of {}", who.email, repository.name);
+    let (kind, by) = ("gitops.webhook_rotated", &who.email);
+    writing.event(record::repository_event(kind, Severity::Low, &repository, by, message, detail, now));
+    server.commit(writing).await?;
+    Ok(shown(server, base, &repository, webhook))
+}
+
+fn shown(server: &Control, base: &str, repository: &Repository, webhook: Webhook) -> WebhookShown {
+    let secret = outside::webhook::secret_of(server, &repository.id, webhook.generation);
+    WebhookShown {
+        webhook: info(base, &repository.id, webhook),
+        secret: secret.text().expose().clone(),
+        signing_token: secret.signing_token().expose().clone(),
+        setup: setup::setup(),
+    }
+}

@@ -1,0 +1,36 @@
+//! Checkpoints: the heads of the audit chains, signed with a key that is not in the database.
+//!
+//! Whoever can write the database can compute every hash anew, but signs nothing. The server signs only what continues
+//! what it signed before: it keeps the last heads in a file beside its key, so that a rewritten log does not get a
+//! signature because its checkpoints were deleted, too.
+
+pub mod ship;
+pub mod sign;
+pub mod trust;
+
+use windlass_api::types::{AuditKeyInfo, CheckpointInfo};
+use windlass_store::{AuditKey, Checkpoint};
+
+/// A checkpoint as answers, files and webhooks show it.
+pub(crate) fn info(checkpoint: &Checkpoint) -> CheckpointInfo {
+    CheckpointInfo {
+        account_id: checkpoint.account_id.clone(),
+        seq: checkpoint.seq,
+        head: checkpoint.hash.clone(),
+        at: checkpoint.at.to_string(),
+        key_id: checkpoint.key_id.clone(),
+        signature: checkpoint.signature.clone(),
+    }
+}
+
+/// A key as answers show it.
+pub(crate) fn key_info(key: &AuditKey) -> AuditKeyInfo {
+    AuditKeyInfo {
+        id: key.id.clone(),
+        public_key: key.public_key.clone(),
+        previous_id: key.previous_id.clone(),
+        endorsement: key.endorsement.clone(),
+        acknowledgement: key.acknowledgement.clone(),
+        created_at: key.created_at.to_string(),
+    }
+}

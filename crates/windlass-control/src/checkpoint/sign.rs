@@ -1,0 +1,197 @@
+//! Signing the head of a chain: load → verify and decide → save.
+
+use std::path::Path;
+
+use windlass_api::types::{AuditKeyInfo, CheckpointInfo};
+use windlass_core::access::is_checkpoint_due;
+use windlass_core::time::Timestamp;
+use windlass_store::{AuditHead, Checkpoint, Expected, Reading, Store, StoreError, Verified};
+
+use crate::checkpoint::trust::{CheckpointFault, first_fault, message};
+use crate::checkpoint::{info, key_info};
+use crate::control::Control;
+use crate::keys::KeySource;
+use crate::keys::change::signer_of;
+use crate::keys::error::KeyError;
+use crate::keys::signed_heads::{self, SignedHeads};
+use crate::keys::signing::Signer;
+
+/// Checkpoints looked at at a time.
+const AT_ONCE: usize = 5_000;
+
+/// When a head is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// If it is due.
+    Due,
+    /// Whatever the time.
+    Now,
+}
+
+/// What became of a head.
+#[derive(Debug)]
+pub(crate) enum SignOutcome {
+    /// Nothing is to be signed; the newest checkpoint, if there is one.
+    Current(Option<Checkpoint>),
+    /// It was signed.
+    Signed(Checkpoint),
+    /// The chain does not continue what was signed before.
+    Refused(String),
+}
+
+/// Signs the head of a chain if it continues what was signed before.
+pub(crate) async fn sign_chain(
+    server: &Control,
+    account_id: &str,
+    head: &AuditHead,
+    when: When,
+    now: Timestamp,
+) -> Result<SignOutcome, StoreError> {
+    let Some(signer) = server.keys().current().signer() else { return Ok(SignOutcome::Current(None)) };
+    let mut reading = server.store().read().await?;
+    let last = reading.checkpoints(account_id, i64::MAX, 1).await?.pop();
+    let pace = server.config().checkpoints.pace();
+    let is_due = is_checkpoint_due(head.seq, last.as_ref().map(|it| (it.seq, it.at)), pace, now);
+    let is_new = head.seq > last.as_ref().map_or(0, |it| it.seq);
+    let seen = server.signed_heads().last(account_id);
+    let seen_seq = seen.as_ref().map_or(0, |seen| seen.seq);
+    // Checkpoints that are gone make a chain look as if it had never been signed.
+    let is_cut = seen_seq > head.seq;
+    // What another replica signed is remembered here, too, once it was verified.
+    let is_news = last.as_ref().is_some_and(|last| last.seq > seen_seq);
+    let is_wanted = is_due || when == When::Now && is_new;
+    if !(is_cut || is_news || is_wanted) {
+        return Ok(SignOutcome::Current(last));
+    }
+    let good = match good_heads(&mut reading, &signer, last.as_ref(), seen).await? {
+        Ok(good) => good,
+        Err(reason) => return Ok(refuse(server, account_id, reason)),
+    };
+    let (seq, hash) = match reading.audit_verify_through(account_id, good).await? {
+        Verified::Intact { entries, head } => (entries, head),
+        Verified::Broken { seq, reason } => {
+            return Ok(refuse(server, account_id, format!("entry {seq}: {reason}")));
+        }
+    };
+    drop(reading);
+    if !is_wanted {
+        last.iter().for_each(|last| note(server, last));
+        return Ok(SignOutcome::Current(last));
+    }
+    let checkpoint = signed(&signer, account_id, AuditHead { seq, hash }, now);
+    save(server, &checkpoint, now).await?;
+    Ok(SignOutcome::Signed(checkpoint))
+}
+
+/// The entries that the chain must hold, the first of which it is checked from: the last that this server verified and
+/// the last that any of its keys signed. Both, whichever is newer: a newer one may have been signed by a replica that
+/// never saw what this server did. Why not, if a checkpoint is not what was signed.
+async fn good_heads(
+    reading: &mut Reading,
+    signer: &Signer,
+    last: Option<&Checkpoint>,
+    seen: Option<AuditHead>,
+) -> Result<Result<Vec<AuditHead>, String>, StoreError> {
+    let Some(last) = last else { return Ok(Ok(seen.into_iter().collect())) };
+    let keys: Vec<AuditKeyInfo> = reading.audit_keys().await?.iter().map(key_info).collect();
+    if let Some(fault) = first_fault(&signer.public_key(), &keys, &[info(last)]) {
+        return Ok(Err(format!("entry {}: {}", fault.seq, fault.reason)));
+    }
+    Ok(match seen {
+        Some(seen) if seen.seq == last.seq && seen.hash != last.hash => {
+            Err(format!("entry {}: its checkpoint is not the one this server signed", seen.seq))
+        }
+        seen => Ok(seen.into_iter().chain([head_of(last)]).collect()),
+    })
+}
+
+fn head_of(checkpoint: &Checkpoint) -> AuditHead {
+    AuditHead { seq: checkpoint.seq, hash: checkpoint.hash.clone() }
+}
+
+fn signed(signer: &Signer, account_id: &str, head: AuditHead, now: Timestamp) -> Checkpoint {
+    let mut checkpoint = Checkpoint {
+        account_id: account_id.to_owned(),
+        seq: head.seq,
+        hash: head.hash,
+        at: now,
+        key_id: signer.key_id(),
+        signature: String::new(),
+    };
+    checkpoint.signature = signer.sign(&message(&info(&checkpoint)));
+    checkpoint
+}
+
+async fn save(server: &Control, checkpoint: &Checkpoint, now: Timestamp) -> Result<(), StoreError> {
+    let sent_at = if server.config().checkpoints.is_shipped() { None } else { Some(now) };
+    let mut writing = server.store().write().await?;
+    writing.checkpoint_add(checkpoint, sent_at).await?;
+    writing.commit().await?;
+    note(server, checkpoint);
+    Ok(())
+}
+
+/// Remembers a checkpoint that was verified, outside the database.
+fn note(server: &Control, checkpoint: &Checkpoint) {
+    if let Err(error) = server.signed_heads().note(&checkpoint.account_id, head_of(checkpoint)) {
+        tracing::error!(%error, "the last signed heads of the audit log could not be written");
+    }
+}
+
+fn refuse(server: &Control, account_id: &str, reason: String) -> SignOutcome {
+    if server.signed_heads().note_fault(account_id, &reason) {
+        tracing::error!(
+            account_id,
+            reason,
+            "the audit log is not what was written, and is not signed any more"
+        );
+    }
+    SignOutcome::Refused(reason)
+}
+
+/// What is wrong with the checkpoints of a chain, judged with the server's own key.
+pub(crate) async fn find_fault(
+    reading: &mut Reading,
+    signer: &Signer,
+    account_id: &str,
+) -> Result<(usize, Option<i64>, Option<CheckpointFault>), StoreError> {
+    let keys: Vec<AuditKeyInfo> = reading.audit_keys().await?.iter().map(key_info).collect();
+    let (mut count, mut newest, mut before) = (0, None, i64::MAX);
+    loop {
+        let page = reading.checkpoints(account_id, before, AT_ONCE).await?;
+        let Some(oldest) = page.last() else { return Ok((count, newest, None)) };
+        before = oldest.seq;
+        count += page.len();
+        newest = newest.or(page.first().map(|checkpoint| checkpoint.seq));
+        let infos: Vec<CheckpointInfo> = page.iter().map(info).collect();
+        if let Some(fault) = first_fault(&signer.public_key(), &keys, &infos) {
+            return Ok((count, newest, Some(fault)));
+        }
+    }
+}
+
+/// Checks every chain against the checkpoints, the key of a source and the heads that were signed last, while a server
+/// runs or not. Returns what is wrong with the first that is.
+pub async fn check_checkpoints(
+    store: &Store,
+    source: &KeySource,
+    data_dir: &Path,
+) -> Result<Option<String>, KeyError> {
+    let Some(signer) = signer_of(source, data_dir)? else { return Ok(None) };
+    let heads = SignedHeads::read(data_dir)
+        .map_err(|source| KeyError::File { path: data_dir.join(signed_heads::FILE), source })?;
+    let mut reading = store.read().await?;
+    for (account_id, _) in reading.audit_heads().await? {
+        let expected = Expected { hash: None, seen: heads.last(&account_id) };
+        let whose = if account_id.is_empty() { "the installation".to_owned() } else { account_id.clone() };
+        if let Verified::Broken { seq, reason } =
+            reading.audit_verify_expecting(&account_id, &expected).await?
+        {
+            return Ok(Some(format!("{whose}, entry {seq}: {reason}")));
+        }
+        if let (_, _, Some(fault)) = find_fault(&mut reading, &signer, &account_id).await? {
+            return Ok(Some(format!("{whose}, entry {}: {}", fault.seq, fault.reason)));
+        }
+    }
+    Ok(None)
+}

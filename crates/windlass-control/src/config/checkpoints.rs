@@ -1,0 +1,99 @@
+//! How the audit log is signed, and where that is sent.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::redirect;
+use url::Url;
+use windlass_core::access::CheckpointPace;
+
+/// New entries after which a head is signed at once.
+const ENTRIES: i64 = 1_000;
+
+/// How checkpoints are made, and where they go besides the database.
+#[derive(Clone, Debug)]
+pub struct CheckpointSettings {
+    /// How long a new entry may be without a checkpoint.
+    pub interval: Duration,
+    /// A file to which each is appended as a line of JSON.
+    pub file: Option<PathBuf>,
+    /// An address to which each is sent.
+    pub webhook: Option<CheckpointWebhook>,
+}
+
+impl Default for CheckpointSettings {
+    fn default() -> CheckpointSettings {
+        CheckpointSettings { interval: Duration::from_secs(3600), file: None, webhook: None }
+    }
+}
+
+impl CheckpointSettings {
+    pub(crate) fn pace(&self) -> CheckpointPace {
+        CheckpointPace { entries: ENTRIES, interval: self.interval }
+    }
+
+    /// Whether they go anywhere besides the database.
+    pub(crate) fn is_shipped(&self) -> bool {
+        self.file.is_some() || self.webhook.is_some()
+    }
+}
+
+/// A receiver that takes longer is tried again later.
+const WITHIN: Duration = Duration::from_secs(15);
+
+/// Where checkpoints are sent.
+#[derive(Clone, Debug)]
+pub struct CheckpointWebhook {
+    url: Url,
+}
+
+/// Why an address will not do.
+#[derive(Debug, thiserror::Error)]
+#[error("checkpoints are sent to https:// addresses, or over http:// to this machine itself")]
+pub struct WebhookAddressError;
+
+impl CheckpointWebhook {
+    /// Reads an address.
+    pub fn parse(text: &str) -> Result<CheckpointWebhook, WebhookAddressError> {
+        let url = Url::parse(text).map_err(|_| WebhookAddressError)?;
+        let is_here = match url.host() {
+            Some(url::Host::Domain(name)) => name == "localhost",
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => return Err(WebhookAddressError),
+        };
+        match url.scheme() {
+            "https" => Ok(CheckpointWebhook { url }),
+            "http" if is_here => Ok(CheckpointWebhook { url }),
+            _ => Err(WebhookAddressError),
+        }
+    }
+
+    pub(crate) async fn send(&self, body: String) -> Result<(), String> {
+        let client = reqwest::Client::builder().redirect(redirect::Policy::none()).timeout(WITHIN).no_proxy();
+        let client = client.build().map_err(|error| error.without_url().to_string())?;
+        let request = client.post(self.url.clone()).header("content-type", "application/json").body(body);
+        let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
+        match answer.status().is_success() {
+            true => Ok(()),
+            false => Err(format!("it answered with status {}", answer.status().as_u16())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkpoints_leave_the_machine_over_tls_alone() {
+        for good in
+            ["https://log.example.com/x", "http://127.0.0.1:9/x", "http://[::1]/x", "http://localhost/"]
+        {
+            assert!(CheckpointWebhook::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["http://log.example.com/x", "ftp://log.example.com", "log.example.com", ""] {
+            assert!(CheckpointWebhook::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

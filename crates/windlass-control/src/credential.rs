@@ -1,0 +1,71 @@
+//! Which credential is told to which host, and why not.
+
+use windlass_core::credential_hosts::{
+    CredentialHosts, Destination, UnreadableHosts, WhyNotTold, may_be_told,
+};
+use windlass_secrets::Fields;
+use windlass_source::{RemoteUrl, Scheme};
+use windlass_store::StoreError;
+
+use crate::control::Control;
+
+/// A credential and the host it is told to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CredentialUse {
+    pub(crate) path: String,
+    pub(crate) to: Destination,
+}
+
+/// Why a credential is not told to a host, in words.
+#[derive(Debug)]
+pub(crate) struct NotTold {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl NotTold {
+    pub(crate) fn of(why: &WhyNotTold, used: &CredentialUse) -> NotTold {
+        let CredentialUse { path, to } = used;
+        NotTold { code: why.code(), message: why.message(path, to), help: why.help(path, to) }
+    }
+
+    /// Bindings could not be loaded.
+    fn unknown(error: &StoreError) -> NotTold {
+        tracing::error!(%error, "the bindings of a credential could not be read");
+        let message = "it could not be checked which hosts the credential may be told to".to_owned();
+        NotTold { code: "database", message, help: "try again; the server's log has the cause".to_owned() }
+    }
+}
+
+/// The hosts that a credential names.
+pub(crate) fn named_hosts(fields: &Fields) -> Result<Option<CredentialHosts>, UnreadableHosts> {
+    let field = |name: &str| fields.get(name).map(|value| value.expose().as_str());
+    CredentialHosts::read(field("url"), field("hosts"))
+}
+
+/// Where the git credential of a repository is told; none for a directory.
+pub(crate) fn git_destination(url: &RemoteUrl) -> Option<Destination> {
+    (url.scheme() != Scheme::File).then(|| Destination::new(url.host(), url.effective_port()))
+}
+
+pub(crate) async fn bound_hosts(
+    server: &Control,
+    account_id: &str,
+    path: &str,
+) -> Result<Vec<Destination>, StoreError> {
+    let hosts = server.store().read().await?.credential_hosts(account_id, path).await?;
+    Ok(hosts.iter().filter_map(|host| Destination::parse(host)).collect())
+}
+
+/// Fails unless a credential of an account that was just read may be told to a host.
+pub(crate) async fn check(
+    server: &Control,
+    account_id: &str,
+    used: &CredentialUse,
+    fields: &Fields,
+) -> Result<(), NotTold> {
+    let bound =
+        bound_hosts(server, account_id, &used.path).await.map_err(|error| NotTold::unknown(&error))?;
+    may_be_told(&named_hosts(fields), &bound, &used.to).map_err(|why| NotTold::of(&why, used))
+}

@@ -1,0 +1,15 @@
+//! E-mail addresses.
+
+use crate::refusal::Refusal;
+
+/// An address good enough to tell people apart: something, `@`, something, nothing invisible.
+pub fn check_email(email: &str) -> Result<String, Refusal> {
+    let email = email.trim().to_lowercase();
+    let (name, host) = email.split_once('@').unwrap_or_default();
+    let is_plain = email.len() <= 254 && !email.chars().any(|c| c.is_whitespace() || c.is_control());
+    if name.is_empty() || host.is_empty() || !is_plain {
+        let message = "that is not an e-mail address";
+        return Err(Refusal::unprocessable("bad-value", message, "write it as ada@example.com"));
+    }
+    Ok(email)
+}

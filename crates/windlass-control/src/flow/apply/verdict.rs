@@ -1,0 +1,117 @@
+//! What becomes of an approved proposal now. Values in, values out: it touches nothing.
+
+use windlass_core::diff::Change;
+use windlass_core::gate::Consent;
+use windlass_core::proposal::Status;
+use windlass_core::time::Timestamp;
+use windlass_store::{Account, AccountWriting, Approvals, Proposal, Repository, StoreError};
+
+use crate::flow::gate::gatekeeper::{Gatekeeper, governing_repository};
+use crate::world::around::World;
+use crate::world::candidate::{Candidate, Declarations, candidate};
+
+/// What becomes of an approved proposal.
+pub(crate) enum Verdict {
+    /// Its change is made, and the resource is this repository's afterwards, or nobody's.
+    Apply {
+        /// What is made.
+        change: Change,
+        /// Whose it is then.
+        owner_id: Option<String>,
+    },
+    /// It ends, and nothing is made.
+    End(Status, &'static str),
+    /// It has not the approvals that it needs by now: the policy asks for more, or someone may not approve any more.
+    AskAgain(String),
+    /// These are in the way.
+    Wait(Vec<String>),
+}
+
+/// What changes are made in: what exists around them, and what the gate says by now.
+pub(crate) struct Scene {
+    world: World,
+    gatekeeper: Gatekeeper,
+    repositories: Vec<Repository>,
+    approvals: Approvals,
+    now: Timestamp,
+}
+
+impl Scene {
+    pub(crate) async fn load(
+        writing: &mut AccountWriting,
+        account: &Account,
+        group: &[Proposal],
+        now: Timestamp,
+    ) -> Result<Scene, StoreError> {
+        let changes: Vec<Change> = group.iter().map(Proposal::effective_change).collect();
+        let candidates: Vec<Candidate<'_>> =
+            group.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
+        let ids: Vec<&str> = group.iter().map(|proposal| proposal.id.as_str()).collect();
+        let changed = changes.iter().map(|change| &change.key);
+        Ok(Scene {
+            world: World::around(writing, &account.id, &candidates, Declarations::Stored).await?,
+            gatekeeper: Gatekeeper::load(writing, account, changed, now).await?,
+            repositories: writing.repositories(&account.id).await?,
+            approvals: writing.approvals_of(&ids).await?,
+            now,
+        })
+    }
+
+    /// Decides about one proposal, and goes on as if what was decided were done.
+    pub(crate) fn judge(&mut self, proposal: &Proposal) -> Verdict {
+        let repository = governing_repository(proposal, &self.repositories);
+        if repository.is_none() && !proposal.is_direct() {
+            return Verdict::End(Status::Superseded, "its repository was removed");
+        }
+        let approvals = self.approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();
+        let judgement = self.gatekeeper.judge(proposal, repository, approvals, self.now);
+        let mut reasons: Vec<String> = judgement.hold.iter().map(ToString::to_string).collect();
+        match judgement.consent {
+            Consent::Granted { .. } => {}
+            Consent::Refused { reason } => reasons.push(reason),
+            Consent::Needed { reasons, .. } => return Verdict::AskAgain(reasons.join("; ")),
+        }
+        if !reasons.is_empty() {
+            return Verdict::Wait(reasons);
+        }
+        let change = proposal.effective_change();
+        if let Some((status, reason)) = self.moved(proposal, &change) {
+            return Verdict::End(status, reason);
+        }
+        let reasons = self.world.blockers(candidate(proposal, &change));
+        if !reasons.is_empty() {
+            return Verdict::Wait(reasons);
+        }
+        // A direct change leaves a resource with whoever owns it.
+        let owner_id = match proposal.is_direct() {
+            true => self.world.standing(&change.key).and_then(|standing| standing.owner_id.clone()),
+            false => Some(proposal.repository_id.clone()),
+        };
+        self.world.make(&change, owner_id.as_deref());
+        Verdict::Apply { change, owner_id }
+    }
+
+    /// How a proposal ends that was not approved against the accepted state now.
+    fn moved(&self, proposal: &Proposal, change: &Change) -> Option<(Status, &'static str)> {
+        let standing = self.world.standing(&change.key);
+        let accepted = standing.map(|standing| standing.digest);
+        let owner = standing.and_then(|standing| standing.owner_id.as_deref());
+        // A direct change was to pass the rules about whoever owned the resource then.
+        if accepted == change.base && proposal.is_direct() && owner != proposal.owner_id.as_deref() {
+            return Some((Status::Withdrawn, "the resource belongs to someone else since this was proposed"));
+        }
+        // What another repository owns by now is not lost: it is in conflict, and waits.
+        if accepted == change.base {
+            return None;
+        }
+        // What someone made by hand belongs to nobody, and is what was to be made nevertheless; the next sync adopts it.
+        let is_made = change.base.is_none() && owner.is_none();
+        let is_kept =
+            proposal.is_direct() || accepted.is_none() || owner == Some(&proposal.repository_id) || is_made;
+        let is_done = accepted == change.desired && is_kept;
+        Some(match is_done {
+            true => (Status::AppliedManually, "someone made this change by hand"),
+            false => (Status::Superseded, "the accepted state moved since this was approved"),
+        })
+    }
+}

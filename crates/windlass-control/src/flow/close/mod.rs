@@ -1,0 +1,4 @@
+//! Ending proposals, and runs with them.
+
+pub mod ending;
+pub mod settle;

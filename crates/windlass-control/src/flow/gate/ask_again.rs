@@ -1,0 +1,56 @@
+//! Proposals that were approved and have not the approvals any more that they need: people are asked again.
+
+use serde_json::json;
+use windlass_core::proposal::Status;
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, Actor, Moved, NewEvent, Proposal, Severity, StoreError};
+
+use crate::record;
+
+/// Takes approved proposals back that were loaded in the same transaction, each with the reason, and tells it.
+pub(crate) async fn ask_again(
+    writing: &mut AccountWriting,
+    taken_back: &[(&Proposal, String)],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let moves: Vec<(&str, Moved<'_>)> = taken_back
+        .iter()
+        .map(|(proposal, reason)| {
+            let moved = Moved {
+                from: Status::Approved,
+                to: Status::PendingApproval,
+                reason: Some(reason),
+                decided_by: None,
+                until_change: false,
+                at: now,
+            };
+            (proposal.id.as_str(), moved)
+        })
+        .collect();
+    writing.proposals_move(&moves).await?;
+    for (proposal, reason) in taken_back {
+        tell_of(writing, proposal, reason, now);
+    }
+    Ok(())
+}
+
+fn tell_of(writing: &mut AccountWriting, proposal: &Proposal, reason: &str, now: Timestamp) {
+    let event = record::proposal_event(
+        proposal,
+        &proposal.run_id,
+        Status::PendingApproval,
+        "windlass",
+        Some(reason),
+        now,
+    );
+    let key = &proposal.change.key;
+    writing.event(NewEvent {
+        kind: "gitops.proposal_asked_again",
+        severity: Severity::Medium,
+        message: format!("needs approval again: {} {key}: {reason}", proposal.change.action()),
+        ..event
+    });
+    let detail = json!({"reason": reason, "resource": key.to_string()});
+    let target = ("proposal", proposal.id.as_str());
+    writing.audit(record::entry(&Actor::windlass(), "proposal.ask_again", target, detail, now));
+}

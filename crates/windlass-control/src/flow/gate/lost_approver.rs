@@ -1,0 +1,56 @@
+//! What someone approved falls when they lose the permission to approve: it does not count again when they get it back.
+
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, Actor, StoreError};
+
+use crate::control::Control;
+use crate::flow::gate::gatekeeper::Gatekeeper;
+use crate::flow::gate::regate::regate;
+use crate::flow::gate::set_approvals::Fall;
+
+const WHY: &str = "they lost the permission to approve";
+
+/// After someone's role in the transaction's account, or their access, was changed: if they may not approve there any
+/// more, nothing that they approved and that is not carried out yet counts, and whatever stood on it waits for approval
+/// again.
+pub async fn reconsider_approvals(
+    writing: &mut AccountWriting,
+    email: &str,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let account_id = writing.account_id().to_owned();
+    let Some(account) = writing.account(&account_id).await? else { return Ok(()) };
+    if Gatekeeper::load(writing, &account, [], now).await?.is_approver(email) {
+        return Ok(());
+    }
+    let sets = writing.approval_sets_standing_by(&account_id, email).await?;
+    for set in &sets {
+        if let Some(repository) = writing.repository(&account_id, &set.repository_id).await? {
+            let fall = Fall { set, repository: &repository, why: WHY, actor, run_id: None };
+            fall.save(writing, now).await?;
+        }
+    }
+    let fallen = writing.approvals_fall(&account_id, email, WHY).await?;
+    if !sets.is_empty() || fallen > 0 {
+        regate(writing, now).await?;
+    }
+    Ok(())
+}
+
+/// The same in other accounts than the one where it was decided, each in a transaction of its own. Should the server die in
+/// between, what they approved does not count there either, because they may not approve.
+pub(crate) async fn reconsider_approvals_in(
+    server: &Control,
+    accounts: &[String],
+    email: &str,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    for account_id in accounts {
+        let mut writing = server.store().write_account(account_id).await?;
+        reconsider_approvals(&mut writing, email, actor, now).await?;
+        server.commit(writing).await?;
+    }
+    Ok(())
+}

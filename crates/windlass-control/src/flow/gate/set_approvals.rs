@@ -1,0 +1,123 @@
+//! Approvals of sets that count for changes which are opened now.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use windlass_core::diff::Change;
+use windlass_core::digest::Digest;
+use windlass_core::gate::binding;
+use windlass_core::plan::{SetScope, signature_of};
+use windlass_core::time::Timestamp;
+use windlass_store::{
+    AccountWriting, Actor, Approval, ApprovalSet, NewEvent, Reading, Repository, Severity, StoreError,
+};
+
+use crate::record;
+
+/// The approvals of sets of a repository's plan, and for what each was used already: it counts for one proposal of each
+/// member, so that what was rejected, failed or expired since needs another approval.
+#[derive(Debug, Default)]
+pub(crate) struct SetApprovals {
+    sets: Vec<ApprovalSet>,
+    used: BTreeSet<(String, Digest)>,
+}
+
+impl SetApprovals {
+    /// Loads what counts for these changes of a plan.
+    pub(crate) async fn load<'c>(
+        reading: &mut Reading,
+        repository_id: &str,
+        plan_id: Option<&str>,
+        changes: impl Iterator<Item = &'c Change>,
+    ) -> Result<SetApprovals, StoreError> {
+        let mut sets = reading.approval_sets_standing(repository_id).await?;
+        sets.retain(|set| Some(set.plan_id.as_str()) == plan_id);
+        if sets.is_empty() {
+            return Ok(SetApprovals::default());
+        }
+        let contents: Vec<Digest> = changes.map(content_of).collect();
+        let ids: Vec<&str> = sets.iter().map(|set| set.id.as_str()).collect();
+        let used = reading.approval_sets_used(&ids, &contents).await?;
+        Ok(SetApprovals { sets, used })
+    }
+
+    /// The approvals that count for a change of the plan, each exactly as if it had been given to its proposal.
+    pub(crate) fn of(&self, change: &Change) -> Vec<Approval> {
+        if self.sets.is_empty() {
+            return Vec::new();
+        }
+        let content = content_of(change);
+        let needs_signature = self.sets.iter().any(|set| set.scope != SetScope::Plan);
+        let signature = needs_signature.then(|| signature_of(change));
+        self.sets
+            .iter()
+            .filter(|set| set.scope.includes(signature))
+            .filter(|set| !self.used.contains(&(set.id.clone(), content)))
+            .map(|set| given_through(set, content))
+            .collect()
+    }
+}
+
+/// The approval of one member that a set's approval is.
+pub(crate) fn given_through(set: &ApprovalSet, content: Digest) -> Approval {
+    Approval {
+        approver: set.approver.clone(),
+        digest: content.to_string(),
+        reason: set.reason.clone(),
+        at: set.at,
+        set_id: Some(set.id.clone()),
+        fallen: None,
+    }
+}
+
+fn content_of(change: &Change) -> Digest {
+    binding(&change.key, change.base, change.desired)
+}
+
+/// An approval of a set that no longer counts.
+pub(crate) struct Fall<'f> {
+    pub(crate) set: &'f ApprovalSet,
+    pub(crate) repository: &'f Repository,
+    pub(crate) why: &'f str,
+    /// Whose doing it is.
+    pub(crate) actor: &'f Actor,
+    /// The run that found it out.
+    pub(crate) run_id: Option<&'f str>,
+}
+
+impl Fall<'_> {
+    /// Notes it, and tells it.
+    pub(crate) async fn save(&self, writing: &mut AccountWriting, now: Timestamp) -> Result<(), StoreError> {
+        let Fall { set, repository, why, actor, run_id } = self;
+        if !writing.approval_set_fall(&set.id, why, now).await? {
+            return Ok(());
+        }
+        let message = format!(
+            "the approval of {} for {} changes of {} no longer counts: {why}",
+            set.approver, set.members, repository.name
+        );
+        let detail =
+            json!({"digest": set.digest, "approver": set.approver, "changes": set.members, "reason": why});
+        let (kind, severity) = ("gitops.plan_approval_fell", Severity::Medium);
+        let event =
+            record::repository_event(kind, severity, repository, &actor.name, message, detail.clone(), now);
+        writing.event(NewEvent { correlation_id: run_id.map(str::to_owned), ..event });
+        let target = ("approval_set", set.id.as_str());
+        writing.audit(record::entry(actor, "plan.approval_fell", target, detail, now));
+        Ok(())
+    }
+}
+
+/// Lets every approval of a repository's sets fall.
+pub(crate) async fn let_all_fall(
+    writing: &mut AccountWriting,
+    repository: &Repository,
+    why: &str,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    for set in &writing.approval_sets_standing(&repository.id).await? {
+        Fall { set, repository, why, actor, run_id: None }.save(writing, now).await?;
+    }
+    Ok(())
+}

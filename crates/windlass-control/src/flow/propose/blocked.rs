@@ -1,0 +1,50 @@
+//! What keeps approved changes from being applied, noted where people see it.
+
+use windlass_core::diff::Change;
+use windlass_store::{AccountWriting, Proposal, Reading, StoreError};
+
+use crate::control::Control;
+use crate::world::around::World;
+use crate::world::candidate::{Candidate, Declarations, candidate};
+
+/// Notes anew what a proposal waits for: someone changed what it would apply.
+pub(crate) async fn note_blockers(writing: &mut AccountWriting, id: &str) -> Result<(), StoreError> {
+    let account_id = writing.account_id().to_owned();
+    let Some(proposal) = writing.proposal(&account_id, id).await? else { return Ok(()) };
+    let change = proposal.effective_change();
+    let candidate = candidate(&proposal, &change);
+    let world = World::around(writing, &account_id, &[candidate], Declarations::Stored).await?;
+    let reasons = world.blockers(candidate);
+    writing.proposals_block(&[(proposal.id.clone(), reasons)]).await
+}
+
+/// Tells undecided proposals that waited for something whether they still do. Nothing is written while nothing is new.
+pub(crate) async fn refresh_blocked(server: &Control, account_id: &str) -> Result<(), StoreError> {
+    let mut reading = server.store().read().await?;
+    let is_news = !changed_blocks(&mut reading, account_id).await?.is_empty();
+    drop(reading);
+    if !is_news {
+        return Ok(());
+    }
+    let mut writing = server.store().write_account(account_id).await?;
+    let changed = changed_blocks(&mut writing, account_id).await?;
+    writing.proposals_block(&changed).await?;
+    server.commit(writing).await
+}
+
+/// Undecided proposals that wait for something else than they were told. What is approved is told when its turn comes.
+async fn changed_blocks(
+    reading: &mut Reading,
+    account_id: &str,
+) -> Result<Vec<(String, Vec<String>)>, StoreError> {
+    let waiting = reading.proposals_blocked(account_id).await?;
+    let changes: Vec<Change> = waiting.iter().map(Proposal::effective_change).collect();
+    let candidates: Vec<Candidate<'_>> =
+        waiting.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
+    let world = World::around(reading, account_id, &candidates, Declarations::Stored).await?;
+    let now_blocked = waiting.iter().zip(&candidates).filter_map(|(proposal, candidate)| {
+        let reasons = world.blockers(*candidate);
+        (reasons != proposal.blocked_by).then_some((proposal.id.clone(), reasons))
+    });
+    Ok(now_blocked.collect())
+}

@@ -1,0 +1,327 @@
+//! Opening the next changes of a run's plan as soon as others are done, without a new sync: from the stored plan, and
+//! only while accepted and desired state are what it was made from.
+//!
+//! Each step of it is one transaction under the account's lock, which also moves the run's place in its plan: a server
+//! that dies in between finds the place again, and of several servers one opens each change.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use windlass_core::content::ContentChange;
+use windlass_core::diff::Change;
+use windlass_core::drift::Acceptances;
+use windlass_core::gate::Consent;
+use windlass_core::plan::StoredStep;
+use windlass_core::proposal::{
+    Declined, Obstacle, Status, StepFacts, can_open, free_slots, missing_elsewhere,
+};
+use windlass_core::resource::{ResourceKey, ResourceMap, Spec};
+use windlass_core::time::Timestamp;
+use windlass_store::{
+    Account, AccountWriting, Proposal, ProposalFilter, Reading, Repository, Resource, Run, StoreError,
+    UnopenedPlan, Wanted,
+};
+
+use crate::clock::now;
+use crate::contents::LookedUp;
+use crate::control::Control;
+use crate::crash::crash_point;
+use crate::flow::close::settle::settle_run;
+use crate::flow::gate::gatekeeper::{Gatekeeper, failed_sync};
+use crate::flow::gate::set_approvals::SetApprovals;
+use crate::flow::propose::offer::{Offer, Offered, PlannedChange, open_proposals};
+use crate::world::around::World;
+use crate::world::candidate::{Candidate, Declarations, candidate};
+
+/// Changes looked at in one transaction: so many are looked at in a moment, even if none of them can be opened.
+const LOOKED_AT: usize = 1_000;
+
+/// Whether there is more to do right away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Something was opened that is approved, or the rest of a plan is yet to be looked at.
+    Ready,
+    /// Nothing is left to open, or there is no room for more.
+    Nothing,
+}
+
+/// Opens the next changes of every plan of an account that has room for more.
+pub(crate) async fn open_next(server: &Control, account_id: &str) -> Result<Next, StoreError> {
+    let mut reading = server.store().read().await?;
+    let mut with_room = Vec::new();
+    for unopened in reading.plans_unopened(account_id).await? {
+        if Room::of(&mut reading, server, account_id, &unopened.repository_id).await?.is_some() {
+            with_room.push(unopened);
+        }
+    }
+    drop(reading);
+    let mut next = Next::Nothing;
+    for unopened in with_room {
+        if open_some(server, account_id, &unopened).await? == Next::Ready {
+            next = Next::Ready;
+        }
+    }
+    Ok(next)
+}
+
+/// Where proposals are opened, and how many more there may be.
+struct Room {
+    account: Account,
+    repository: Repository,
+    slots: usize,
+}
+
+impl Room {
+    /// Nothing where there is no room, where the repository's newest sync failed, or where it was not read since its
+    /// source changed: what it would open may be what git no longer wants.
+    async fn of(
+        reading: &mut Reading,
+        server: &Control,
+        account_id: &str,
+        repository_id: &str,
+    ) -> Result<Option<Room>, StoreError> {
+        let account = reading.account(account_id).await?;
+        let repository = reading.repository(account_id, repository_id).await?;
+        let (Some(account), Some(repository)) = (account, repository) else { return Ok(None) };
+        if failed_sync(&repository).is_some() || repository.good_commit.is_none() {
+            return Ok(None);
+        }
+        let cap = server.config().max_proposals;
+        let open = reading.proposals_offered(repository_id).await?.len();
+        let stuck = match open < cap {
+            true => 0,
+            false => stuck_proposals(reading, &account, &repository, now()).await?.len(),
+        };
+        let slots = free_slots(cap, open, stuck);
+        Ok((slots > 0).then_some(Room { account, repository, slots }))
+    }
+}
+
+/// Open proposals of a repository that no decision of people can bring on: a rule refuses them, others have what they
+/// want, or they wait for what no change of their plan brings. They take no room from the others.
+pub(crate) async fn stuck_proposals(
+    reading: &mut Reading,
+    account: &Account,
+    repository: &Repository,
+    now: Timestamp,
+) -> Result<BTreeSet<String>, StoreError> {
+    let filter = ProposalFilter {
+        statuses: vec![Status::PendingApproval, Status::Approved],
+        repository_id: Some(repository.id.clone()),
+        ..ProposalFilter::default()
+    };
+    let open = reading.proposals(&account.id, &filter, None, i32::MAX as usize).await?;
+    let changes: Vec<Change> = open.iter().map(Proposal::effective_change).collect();
+    let candidates: Vec<Candidate<'_>> =
+        open.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
+    let world = World::around(reading, &account.id, &candidates, Declarations::Stored).await?;
+    let changed = changes.iter().map(|change| &change.key);
+    let gatekeeper = Gatekeeper::before_approvals(account).with_hosts(reading, account, changed).await?;
+    let stuck = open.iter().zip(&candidates).filter(|(proposal, candidate)| {
+        let consent = gatekeeper.judge(proposal, Some(repository), &[], now).consent;
+        matches!(consent, Consent::Refused { .. })
+            || missing_elsewhere(candidate.change, &proposal.waits_for, &world)
+            || !world.conflicts(**candidate).is_empty()
+    });
+    Ok(stuck.map(|(proposal, _)| proposal.id.clone()).collect())
+}
+
+/// What became of opening the next changes of a plan.
+enum Opening {
+    /// It was done.
+    Done(Next),
+    /// Nothing was written: this has to be looked up first, while no transaction is open.
+    Needs(Vec<ContentChange>),
+}
+
+async fn open_some(server: &Control, account_id: &str, planned: &UnopenedPlan) -> Result<Next, StoreError> {
+    let mut contents = None;
+    loop {
+        match try_to_open(server, account_id, planned, contents.as_ref()).await? {
+            Opening::Done(next) => return Ok(next),
+            Opening::Needs(changes) => {
+                let mirror = server.mirror_directory(&planned.repository_id);
+                contents = Some(LookedUp::in_mirror(mirror, changes).await);
+            }
+        }
+    }
+}
+
+/// Opens the next changes of a plan, if they need nothing that was not looked up.
+async fn try_to_open(
+    server: &Control,
+    account_id: &str,
+    planned: &UnopenedPlan,
+    contents: Option<&LookedUp>,
+) -> Result<Opening, StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account(account_id).await?;
+    let found = writing.plans_unopened(account_id).await?;
+    let Some(unopened) = found.into_iter().find(|found| found.run_id == planned.run_id) else {
+        return Ok(Opening::Done(Next::Nothing));
+    };
+    let room = Room::of(&mut writing, server, account_id, &unopened.repository_id).await?;
+    let run = writing.run_head(account_id, &unopened.run_id).await?;
+    let (Some(room), Some(mut run)) = (room, run) else {
+        return Ok(Opening::Done(Next::Nothing));
+    };
+    credit_pushers(&mut writing, &mut run, now).await?;
+    let looked = look_ahead(&mut writing, &room, &unopened, now).await?;
+    let offered = Offered { keep: Vec::new(), open: looked.open };
+    let nothing = LookedUp::default();
+    let contents = match contents.map_or_else(|| offered.enough_without_lookup(&nothing), Ok) {
+        Ok(contents) => contents,
+        Err(changes) => return Ok(Opening::Needs(changes)),
+    };
+    let changes = offered.open.iter().map(|planned| &planned.change);
+    let plan_id = Some(unopened.plan_id.as_str());
+    let set_approvals = SetApprovals::load(&mut writing, &room.repository.id, plan_id, changes).await?;
+    let offer = Offer {
+        contents,
+        account: &room.account,
+        repository: &room.repository,
+        run: &run,
+        set_approvals: &set_approvals,
+        expires_at: now.after(server.config().rhythm.proposal_lifetime),
+        now,
+    };
+    let files = looked.files;
+    let opened = open_proposals(&mut writing, &offer, &offered, |_| files).await?;
+    let is_approved = opened.iter().any(|proposal| proposal.status == Status::Approved);
+    let remaining = run.remaining.saturating_sub(opened.len());
+    if !writing.run_opened(&unopened, remaining, looked.next).await? {
+        return Ok(Opening::Done(Next::Nothing));
+    }
+    settle_run(&mut writing, &run.id, now).await?;
+    crash_point("open.before_commit");
+    server.commit(writing).await?;
+    crash_point("open.committed");
+    let is_unfinished = looked.next.is_some() && opened.len() < room.slots;
+    Ok(Opening::Done(if is_approved || is_unfinished { Next::Ready } else { Next::Nothing }))
+}
+
+/// Adds who pushed what a run read, where the forge told it only afterwards.
+async fn credit_pushers(reading: &mut Reading, run: &mut Run, now: Timestamp) -> Result<(), StoreError> {
+    let Some(commit) = &run.commit_sha else { return Ok(()) };
+    let pushers = reading.pushers(&run.repository_id, commit, now).await?;
+    run.contributors.add(pushers);
+    Ok(())
+}
+
+/// What was found in a plan from a position on.
+struct LookedAhead {
+    /// Changes to open, in order.
+    open: Vec<PlannedChange>,
+    /// Where each is declared.
+    files: Vec<Option<(String, usize)>>,
+    /// Where to go on; none at the end of the plan.
+    next: Option<usize>,
+}
+
+/// The next changes of a plan that can be opened as they were planned. Others are left to the next sync.
+async fn look_ahead(
+    writing: &mut AccountWriting,
+    room: &Room,
+    unopened: &UnopenedPlan,
+    now: Timestamp,
+) -> Result<LookedAhead, StoreError> {
+    let mut looked = LookedAhead { open: Vec::new(), files: Vec::new(), next: Some(unopened.next_position) };
+    let obstacles = Obstacles::load(writing, &room.repository, now).await?;
+    let mut seen = 0;
+    while let Some(position) = looked.next {
+        let free = room.slots - looked.open.len();
+        if free == 0 || seen >= LOOKED_AT {
+            break;
+        }
+        let mut part = writing.plan_steps_from(&unopened.plan_id, position).await?;
+        part.truncate(free);
+        looked.next = part.last().map(|(position, _)| position + 1);
+        seen += part.len();
+        let keys: Vec<ResourceKey> = part.iter().map(|(_, step)| step.key()).collect();
+        let accepted: ResourceMap<Resource> = writing
+            .resources_of(&room.account.id, &keys)
+            .await?
+            .into_iter()
+            .map(|resource| (resource.key.clone(), resource))
+            .collect();
+        let wanted = writing.wanted_of(&room.repository.id, &keys).await?;
+        for ((position, step), key) in part.into_iter().zip(keys) {
+            let accepted = accepted.get(key.kind, &key.name);
+            let wanted = wanted.get(key.kind, &key.name);
+            let facts = StepFacts {
+                accepted: accepted.map(|accepted| accepted.digest),
+                desired: wanted.map(|(wanted, _)| wanted.digest),
+                obstacle: obstacles.of(&key, &step, accepted),
+            };
+            if can_open(&step, &facts) {
+                looked.files.push(wanted.map(|(wanted, _)| (wanted.file.clone(), 0)));
+                looked.open.push(planned_change(position, key, step, accepted, wanted));
+            }
+        }
+    }
+    Ok(looked)
+}
+
+fn planned_change(
+    position: usize,
+    key: ResourceKey,
+    step: StoredStep,
+    accepted: Option<&Resource>,
+    wanted: Option<&(Wanted, Arc<Spec>)>,
+) -> PlannedChange {
+    let change = Change {
+        key,
+        cause: step.cause,
+        before: accepted.map(|accepted| Arc::clone(&accepted.spec)),
+        base: step.base,
+        after: wanted.map(|(_, spec)| Arc::clone(spec)),
+        desired: step.desired,
+    };
+    let declared_in = accepted.and_then(|accepted| accepted.declared_in.clone());
+    let previous_file = declared_in.or_else(|| wanted.and_then(|(wanted, _)| wanted.previous_file.clone()));
+    PlannedChange { position, change, waits_for: step.waits_for, previous_file }
+}
+
+/// What keeps changes of a repository from being opened.
+struct Obstacles {
+    repository_id: String,
+    open: ResourceMap<()>,
+    rejected: ResourceMap<Declined>,
+    acceptances: Acceptances,
+    now: Timestamp,
+}
+
+impl Obstacles {
+    async fn load(
+        reading: &mut Reading,
+        repository: &Repository,
+        now: Timestamp,
+    ) -> Result<Obstacles, StoreError> {
+        let open = reading.proposals_offered(&repository.id).await?;
+        let rejected = reading.proposals_declined(&repository.id).await?;
+        let acceptances = reading.acceptances(&repository.id).await?;
+        Ok(Obstacles {
+            repository_id: repository.id.clone(),
+            open: open.into_iter().map(|offered| (offered.key, ())).collect(),
+            rejected: rejected.into_iter().map(|declined| (declined.key.clone(), declined)).collect(),
+            acceptances: acceptances.into_iter().collect(),
+            now,
+        })
+    }
+
+    fn of(&self, key: &ResourceKey, step: &StoredStep, accepted: Option<&Resource>) -> Option<Obstacle> {
+        let owner = accepted.and_then(|accepted| accepted.owner_id.as_deref());
+        if self.open.contains(key.kind, &key.name) {
+            return Some(Obstacle::Open);
+        }
+        let rejected = self.rejected.get(key.kind, &key.name);
+        let is_same = |declined: &Declined| declined.base == step.base && declined.desired == step.desired;
+        if rejected.is_some_and(is_same) {
+            return Some(Obstacle::Rejected);
+        }
+        if self.acceptances.of(key, step.desired, step.base, self.now).is_some() {
+            return Some(Obstacle::Accepted);
+        }
+        owner.is_some_and(|owner| owner != self.repository_id).then_some(Obstacle::Foreign)
+    }
+}

@@ -1,0 +1,35 @@
+//! What git says × the accepted state → what to do about it, for runs and for previews. Reads rows and writes none.
+
+use windlass_core::accepted::{Accepted, Owner};
+use windlass_core::plan::Confirmation;
+use windlass_core::time::Timestamp;
+use windlass_store::{Reading, Repository, StoreError};
+
+use crate::flow::sync::decide::{self, Decided};
+use crate::flow::sync::material::Material;
+use crate::world::{accepted, names};
+
+/// What git says, the accepted state, and what to do about it.
+pub(crate) struct Compared {
+    pub(crate) material: Material,
+    pub(crate) decided: Decided,
+    pub(crate) accepted: Accepted,
+}
+
+/// Compares with everything that is accepted in the repository's account.
+pub(crate) async fn compare(
+    reading: &mut Reading,
+    repository: &Repository,
+    mut material: Material,
+    confirmation: Confirmation,
+    now: Timestamp,
+) -> Result<Compared, StoreError> {
+    let account_id = &repository.account_id;
+    let names = names::repository_names(reading, account_id).await?;
+    let accepted = accepted::load_accepted(reading, account_id, &material.desired, &names).await?;
+    accepted.fill_unknown_contents(&mut material.desired, &material.unknown_contents);
+    let owner = Owner::Repository(repository.name.clone());
+    let acceptances = reading.acceptances(&repository.id).await?.into_iter().collect();
+    let decided = decide::decide(&material.desired, &accepted, &owner, &acceptances, confirmation, now);
+    Ok(Compared { material, decided, accepted })
+}

@@ -1,0 +1,203 @@
+//! Fetching: what is needed for it, and the call itself on a thread that may block.
+
+use windlass_core::redacted::Redacted;
+use windlass_secrets::{Fields, SecretError};
+use windlass_source::{
+    Branch, CommitId, Credential, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, PathPrefix,
+    RemoteUrl, Revision, Scheme, Signers,
+};
+use windlass_store::{Repository, RunError};
+
+use crate::control::Control;
+use crate::credential::{self, CredentialUse, NotTold, git_destination};
+use crate::failure::run_error;
+
+/// A repository's configuration, checked, with its credential.
+#[derive(Clone)]
+pub(crate) struct FetchPlan {
+    pub(crate) url: RemoteUrl,
+    pub(crate) revision: Revision,
+    pub(crate) prefix: PathPrefix,
+    pub(crate) credential: Credential,
+    pub(crate) host_keys: Option<HostKeys>,
+    pub(crate) signers: Option<Signers>,
+    pub(crate) ca_pem: Option<String>,
+    /// The commit of the last good run.
+    pub(crate) since: Option<CommitId>,
+    pub(crate) limits: Limits,
+}
+
+impl FetchPlan {
+    /// Checks the configuration and gets the credential. Everything that is wrong is told as the run's error.
+    pub(crate) async fn of(
+        repository: &Repository,
+        account: &str,
+        server: &Control,
+    ) -> Result<FetchPlan, RunError> {
+        let config = server.config();
+        let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
+        plan.with_credential(repository, account, server).await
+    }
+
+    /// The same plan with the credential that the repository names. Without a path, none; with one, exactly that or an
+    /// error, which it also is if the credential may not be told to the repository's host.
+    pub(crate) async fn with_credential(
+        mut self,
+        repository: &Repository,
+        account: &str,
+        server: &Control,
+    ) -> Result<FetchPlan, RunError> {
+        if let Some(path) = &repository.credential_path {
+            let fields = server.config().credentials.read(account, path).await;
+            let fields = fields
+                .map_err(|error: SecretError| run_error(error.code(), error.to_string(), error.help()))?;
+            if let Some(to) = git_destination(&self.url) {
+                let used = CredentialUse { path: path.clone(), to };
+                credential::check(server, &repository.account_id, &used, &fields)
+                    .await
+                    .map_err(|NotTold { code, message, help }| run_error(code, message, help))?;
+            }
+            self.credential = credential_of(path, &fields, &self.url)?;
+        }
+        Ok(self)
+    }
+
+    /// Checks the configuration alone.
+    pub(crate) fn without_credential(
+        repository: &Repository,
+        insecure: Insecure,
+        limits: Limits,
+    ) -> Result<FetchPlan, RunError> {
+        let url = RemoteUrl::parse(&repository.repo_url, insecure)
+            .map_err(|error| run_error("repo-url", error.to_string(), error.help()))?;
+        let branch = Branch::parse(&repository.branch)
+            .map_err(|error| run_error("branch", error.to_string(), error.help()))?;
+        let prefix = PathPrefix::parse(&repository.path_prefix)
+            .map_err(|error| run_error("path-prefix", error.to_string(), error.help()))?;
+        let host_keys =
+            repository.host_keys.as_deref().map(HostKeys::parse).transpose().map_err(|error| {
+                run_error("host-keys", error.to_string(), "forget the pinned keys to pin them anew")
+            })?;
+        let signers = repository.signers.as_deref().map(Signers::parse).transpose().map_err(|error| {
+            run_error("allowed-signers", error.to_string(), "correct the repository's allowed_signers")
+        })?;
+        Ok(FetchPlan {
+            url,
+            revision: Revision::Branch(branch),
+            prefix,
+            credential: Credential::None,
+            host_keys,
+            signers,
+            ca_pem: repository.ca_pem.clone(),
+            since: repository.good_commit.as_deref().and_then(CommitId::parse),
+            limits,
+        })
+    }
+
+    /// Fetches into a mirror. Blocks.
+    pub(crate) fn fetch(
+        &self,
+        mirror: &Mirror,
+        server: &Control,
+    ) -> Result<Fetched, windlass_source::FetchError> {
+        mirror.fetch(&self.options(server))
+    }
+
+    /// The same plan as the source wants it.
+    pub(crate) fn options<'p>(&'p self, server: &'p Control) -> FetchOptions<'p> {
+        FetchOptions {
+            url: &self.url,
+            revision: &self.revision,
+            credential: &self.credential,
+            host_keys: self.host_keys.as_ref(),
+            extra_ca_pem: self.ca_pem.as_deref(),
+            guard: server.guard(),
+            since: self.since.as_ref(),
+            limits: self.limits,
+            interrupt: server.interrupt(),
+        }
+    }
+}
+
+/// Whom a token on its own signs in as. GitHub, GitLab and Gitea accept any name beside one, Bitbucket only this.
+const TOKEN_USER: &str = "x-token-auth";
+
+/// Which keys a credential must have.
+pub(crate) fn required_keys(scheme: Scheme) -> &'static [&'static str] {
+    match scheme {
+        Scheme::Ssh => &["ssh_key"],
+        Scheme::Https | Scheme::Http => &["username", "password"],
+        Scheme::File => &[],
+    }
+}
+
+/// The credential for an address, from what is kept at a path.
+fn credential_of(path: &str, fields: &Fields, url: &RemoteUrl) -> Result<Credential, RunError> {
+    let field = |key: &str| fields.get(key).filter(|value| !value.expose().is_empty());
+    match (url.scheme(), field("ssh_key"), field("username"), field("password"), field("token")) {
+        (Scheme::Ssh, Some(key), ..) => {
+            // An OpenSSH key without its last line end is refused by ssh.
+            let key = Redacted::new(format!("{}\n", key.expose()));
+            Ok(Credential::SshKey {
+                key,
+                known_hosts: field("known_hosts").map(|known| known.expose().clone()),
+            })
+        }
+        (Scheme::Https | Scheme::Http, _, Some(username), Some(password), _) => {
+            Ok(Credential::Basic { username: username.expose().clone(), password: password.clone() })
+        }
+        (Scheme::Https | Scheme::Http, _, username, _, Some(token)) => {
+            let username =
+                username.map_or_else(|| TOKEN_USER.to_owned(), |username| username.expose().clone());
+            Ok(Credential::Basic { username, password: token.clone() })
+        }
+        (Scheme::File, ..) => Ok(Credential::None),
+        (scheme, ..) => {
+            let wanted = required_keys(scheme);
+            let missing: Vec<&str> = wanted.iter().copied().filter(|key| field(key).is_none()).collect();
+            let message = format!("the credential {path} has no {}", missing.join(" and no "));
+            let or_token = if scheme == Scheme::Ssh { "" } else { ", or token" };
+            let help =
+                format!("a repository at {}:// needs {}{or_token}", scheme.as_str(), wanted.join(" and "));
+            Err(run_error("credential-shape", message, help))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use super::*;
+
+    fn shape(url: &str, keys: &[&str]) -> Result<String, String> {
+        let url = RemoteUrl::parse(url, Insecure::Refused).unwrap();
+        let fields =
+            keys.iter().map(|key| ((*key).to_owned(), Redacted::new(format!("the {key}")))).collect();
+        match credential_of("git/fleet", &fields, &url) {
+            Ok(Credential::Basic { username, password }) => Ok(format!("{username}:{}", password.expose())),
+            Ok(Credential::SshKey { key, known_hosts }) => Ok(format!("{}{known_hosts:?}", key.expose())),
+            Ok(Credential::None) => Ok(String::new()),
+            Err(error) => Err(format!("{}: {}", error.message, error.help)),
+        }
+    }
+
+    #[test]
+    fn each_address_takes_the_shapes_it_can_use_and_says_what_is_missing() {
+        let (https, ssh) = ("https://git.example.com/x", "ssh://git@git.example.com/x");
+        assert_eq!(shape(https, &["username", "password"]).unwrap(), "the username:the password");
+        assert_eq!(shape(https, &["token"]).unwrap(), "x-token-auth:the token");
+        assert_eq!(shape(https, &["username", "token"]).unwrap(), "the username:the token");
+        assert_eq!(shape(ssh, &["ssh_key"]).unwrap(), "the ssh_key\nNone");
+        assert_eq!(
+            shape(ssh, &["ssh_key", "known_hosts"]).unwrap(),
+            "the ssh_key\nSome(\"the known_hosts\")"
+        );
+        let told = shape(https, &["ssh_key", "password"]).unwrap_err();
+        assert!(
+            told.contains("has no username:") && told.ends_with("username and password, or token"),
+            "{told}"
+        );
+        assert!(shape(https, &[]).unwrap_err().contains("no username and no password"));
+        assert!(shape(ssh, &["token"]).unwrap_err().contains("has no ssh_key"));
+    }
+}

@@ -1,0 +1,181 @@
+//! The plan of a run: stored with its digest, once for all runs that come to the same; and what it means for sets of the
+//! plan before it that someone approved, and for a mass destroy that someone confirmed.
+
+use std::collections::BTreeSet;
+
+use windlass_core::diff::Action;
+use windlass_core::digest::Digest;
+use windlass_core::plan::{ChangeSet, Confirmation, Plan, StoredPlan, StoredStep, members_of, why_set_falls};
+use windlass_core::resource::ResourceKey;
+use windlass_core::time::Timestamp;
+use windlass_store::{
+    AccountWriting, Actor, ApprovalSet, PlanRecord, Reading, Repository, Run, StoreError, new_id,
+};
+
+use crate::flow::gate::set_approvals::Fall;
+
+/// Why the approval of a set no longer stands that was carried out.
+const CARRIED_OUT: &str = "everything it covers was applied";
+
+/// What someone confirmed for this run, or for an earlier one of the same commit.
+pub(crate) async fn confirmation(
+    reading: &mut Reading,
+    run: &Run,
+    repository: &Repository,
+) -> Result<Confirmation, StoreError> {
+    if run.is_confirmed() {
+        return Ok(Confirmation::MassDestroy);
+    }
+    let newest = reading.plan_newest(&repository.id).await?;
+    let confirmed = newest.filter(|plan| plan.confirmed_commit.is_some());
+    match confirmed.filter(|plan| plan.confirmed_commit == run.commit_sha) {
+        None => Ok(match &run.confirmed_commit {
+            Some(commit) if run.confirm_mass_destroy => Confirmation::OtherCommit(commit.clone()),
+            _ => Confirmation::Missing,
+        }),
+        Some(plan) => Ok(Confirmation::Earlier(destroyed(&reading.plan_steps(&plan.id).await?))),
+    }
+}
+
+fn destroyed(steps: &[StoredStep]) -> BTreeSet<ResourceKey> {
+    steps.iter().filter(|step| step.action() == Action::Destroy).map(StoredStep::key).collect()
+}
+
+/// A plan beside the newest that the repository had until now.
+pub(crate) struct NextPlan<'n> {
+    plan: &'n Plan,
+    digest: Digest,
+    newest: Option<PlanRecord>,
+}
+
+impl<'n> NextPlan<'n> {
+    pub(crate) async fn load(
+        reading: &mut Reading,
+        repository: &Repository,
+        plan: &'n Plan,
+    ) -> Result<NextPlan<'n>, StoreError> {
+        let newest = reading.plan_newest(&repository.id).await?;
+        Ok(NextPlan { plan, digest: plan.digest(), newest })
+    }
+
+    /// Whether it is the newest already, so that there is nothing to store.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.newest.as_ref().is_some_and(|newest| newest.digest == self.digest)
+    }
+}
+
+/// Stores the plan of a run unless it is the repository's newest already, and lets approvals of sets fall that would be
+/// other sets in it. Returns its id; none for a plan that does nothing.
+pub(crate) async fn keep_plan(
+    writing: &mut AccountWriting,
+    run: &Run,
+    repository: &Repository,
+    next: NextPlan<'_>,
+    now: Timestamp,
+) -> Result<Option<String>, StoreError> {
+    let is_stored = next.is_stored();
+    let NextPlan { plan, digest, newest } = next;
+    let sets = writing.approval_sets_standing(&repository.id).await?;
+    if plan.steps.is_empty() && sets.is_empty() {
+        return Ok(None);
+    }
+    if let Some(newest) = newest.as_ref().filter(|_| is_stored) {
+        if let (true, Some(commit)) = (run.is_confirmed(), &run.commit_sha) {
+            writing.plan_confirm(&newest.id, commit).await?;
+        }
+        return Ok(Some(newest.id.clone()));
+    }
+    let stored = StoredPlan::of(plan);
+    let before = match &newest {
+        Some(newest) if !sets.is_empty() || newest.confirmed_commit.is_some() => {
+            writing.plan_steps(&newest.id).await?
+        }
+        _ => Vec::new(),
+    };
+    let review =
+        Review { run, repository, before: &before, old_sets: newest.as_ref().map_or(&[], |old| &old.sets) };
+    if plan.steps.is_empty() {
+        review.sets(writing, &sets, &stored, None, now).await?;
+        return Ok(None);
+    }
+    let record = PlanRecord {
+        id: new_id(),
+        account_id: run.account_id.clone(),
+        repository_id: repository.id.clone(),
+        run_id: run.id.clone(),
+        parent_id: newest.as_ref().map(|newest| newest.id.clone()),
+        digest,
+        steps: stored.steps.len(),
+        sets: stored.sets.clone(),
+        confirmed_commit: review.confirmed_commit(newest.as_ref(), &stored),
+        created_at: now,
+    };
+    writing.plan_add(&record, &stored).await?;
+    review.sets(writing, &sets, &stored, Some(&record.id), now).await?;
+    Ok(Some(record.id))
+}
+
+/// A new plan beside the one before it.
+struct Review<'r> {
+    run: &'r Run,
+    repository: &'r Repository,
+    before: &'r [StoredStep],
+    old_sets: &'r [ChangeSet],
+}
+
+impl Review<'_> {
+    /// The commit for which the new plan's destroys are confirmed: by this run, or all of them by an earlier one.
+    fn confirmed_commit(&self, newest: Option<&PlanRecord>, stored: &StoredPlan) -> Option<String> {
+        let earlier = newest.and_then(|newest| newest.confirmed_commit.as_ref());
+        let is_confirmed = self.run.is_confirmed()
+            || (earlier.is_some()
+                && earlier == self.run.commit_sha.as_ref()
+                && destroyed(&stored.steps).is_subset(&destroyed(self.before)));
+        self.run.commit_sha.clone().filter(|_| is_confirmed)
+    }
+
+    /// Lets approvals of sets fall that would be other sets in the new plan, and carries the others over to it.
+    async fn sets(
+        &self,
+        writing: &mut AccountWriting,
+        sets: &[ApprovalSet],
+        stored: &StoredPlan,
+        plan_id: Option<&str>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if sets.is_empty() {
+            return Ok(());
+        }
+        let applied = self.applied(writing, stored).await?;
+        for set in sets {
+            let approved = members_of(set.scope, self.before, self.old_sets);
+            let members = members_of(set.scope, &stored.steps, &stored.sets);
+            match (why_set_falls(&approved, &applied, &members), plan_id) {
+                (Some(why), _) => {
+                    let (actor, run_id) = (&Actor::windlass(), Some(self.run.id.as_str()));
+                    let fall = Fall { set, repository: self.repository, why: &why, actor, run_id };
+                    fall.save(writing, now).await?;
+                }
+                (None, Some(plan_id)) if !members.is_empty() => {
+                    writing.approval_set_carry(&set.id, plan_id).await?;
+                }
+                (None, _) => {
+                    writing.approval_set_fall(&set.id, CARRIED_OUT, now).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What of the plan before is not in the new one because it was applied as planned.
+    async fn applied(
+        &self,
+        writing: &mut AccountWriting,
+        stored: &StoredPlan,
+    ) -> Result<BTreeSet<Digest>, StoreError> {
+        let still: BTreeSet<Digest> = stored.steps.iter().map(StoredStep::binding).collect();
+        let gone: Vec<StoredStep> =
+            self.before.iter().filter(|step| !still.contains(&step.binding())).cloned().collect();
+        writing.steps_applied(&self.run.repository_id, &gone).await
+    }
+}

@@ -1,0 +1,99 @@
+//! The sync loop: what is due or asked for is fetched, read, compared and proposed.
+//!
+//! Runs are rows before they are work: whoever asks queues one, and a server that died in the middle finds it again.
+//! One run at a time for each repository, under a lease; what a run decided is saved in one transaction or not at all.
+
+pub mod bring;
+pub mod compare;
+pub mod decide;
+pub mod fetch;
+pub mod holding;
+pub mod keep_plan;
+pub mod material;
+#[cfg(any(test, feature = "pretend"))]
+pub mod pretend;
+pub mod queue;
+pub mod run;
+pub mod save;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use windlass_core::fairness::{Places, Trust};
+use windlass_store::Run;
+
+use crate::clock::now;
+use crate::control::Control;
+use crate::metrics;
+use crate::pace::workers::{Job, Workers};
+use crate::pace::{Pace, Pause};
+
+/// Runs at the same time. Most of them wait for other people's servers; how many read and compare at once is limited by
+/// [`Control::reading_turn`].
+const PLACES: Places = Places { all: 16, reserved: 4, per_account: 3, unproven: 2 };
+
+/// Works until the server stops. Runs that are under way are brought to an end.
+pub(crate) async fn run_loop(server: Control) {
+    let mut workers = Workers::new(PLACES);
+    let put_off: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let pace = Pace { part: "sync", nudge: &server.nudges().sync, rhythm: server.config().rhythm.schedule };
+    while !server.is_stopping() {
+        let begun = Instant::now();
+        let turned = turn(&server, &mut workers, &put_off).await;
+        if pace.rest(&server, begun, turned).await == Pause::Stopping {
+            break;
+        }
+    }
+    workers.finish().await;
+}
+
+/// Queues what is due and begins what is queued. `put_off` are runs that could not be worked on when they were tried last,
+/// because another replica has them, say: they come after the others.
+async fn turn(
+    server: &Control,
+    workers: &mut Workers,
+    put_off: &Arc<Mutex<BTreeSet<String>>>,
+) -> Result<(), windlass_store::StoreError> {
+    queue::queue_due(server, now()).await?;
+    let under_way = workers.lanes_under_way();
+    let mut reading = server.store().read().await?;
+    let mut unfinished = reading.runs_unfinished().await?;
+    let unproven: BTreeSet<String> = match unfinished.is_empty() {
+        true => BTreeSet::new(),
+        false => reading.repositories_unproven().await?.into_iter().collect(),
+    };
+    drop(reading);
+    metrics::sync_queue(unfinished.len());
+    {
+        let mut put_off = lock(put_off);
+        put_off.retain(|id| unfinished.iter().any(|run| run.id == *id));
+        unfinished.sort_by_key(|run| put_off.contains(&run.id));
+    }
+    let waiting = unfinished.into_iter().map(|run| Job {
+        account: run.account_id.clone(),
+        lane: run.repository_id.clone(),
+        trust: if unproven.contains(&run.repository_id) { Trust::Unproven } else { Trust::Proven },
+        task: run,
+    });
+    let work = |run: Run| {
+        let server = server.clone();
+        async move {
+            let id = run.id.clone();
+            (id, run::work(&server, run).await)
+        }
+    };
+    let (server, put_off) = (server.clone(), Arc::clone(put_off));
+    workers.begin(waiting.collect(), &under_way, work, move |(id, ended)| {
+        // Another run may have waited for this one's place.
+        if ended == run::Ended::Finished || lock(&put_off).insert(id) {
+            server.nudges().sync.notify_one();
+        }
+    });
+    Ok(())
+}
+
+/// A set is sound whatever the thread that held it last did.
+fn lock(ids: &Mutex<BTreeSet<String>>) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+    ids.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

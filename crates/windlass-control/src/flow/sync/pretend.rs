@@ -1,0 +1,98 @@
+//! For tests: a run that reads from a made-up remote instead of git, and is compared and saved as any other.
+
+use std::time::Duration;
+
+use windlass_core::gate::Contributors;
+use windlass_source::Files;
+use windlass_store::{Repository, Run, StoreError};
+
+use crate::clock::now;
+use crate::control::Control;
+use crate::failure::run_error;
+use crate::flow::sync::holding::Holding;
+use crate::flow::sync::material::{Known, Material};
+use crate::flow::sync::run::{Gathered, fleet_error, stored};
+use crate::flow::sync::save;
+use crate::world::accepted;
+
+/// Longer than any test.
+const LEASE: Duration = Duration::from_secs(600);
+
+/// What a made-up remote has.
+#[derive(Clone, Debug)]
+pub struct PretendCommit {
+    /// Its id.
+    pub id: String,
+    /// Its fleet.yaml.
+    pub fleet: String,
+    /// Whether someone trusted signed it.
+    pub is_signed: bool,
+    /// Who has a part in it.
+    pub contributors: Contributors,
+}
+
+/// Works on a run as the sync loop does, but for the fetch.
+pub async fn pretend_run(
+    server: &Control,
+    mut run: Run,
+    remote: impl Fn(&Repository) -> Option<PretendCommit>,
+) -> Result<(), StoreError> {
+    let name = format!("sync:{}", run.repository_id);
+    let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
+        return Ok(());
+    };
+    let mut reading = server.store().read().await?;
+    let repository = reading.repository(&run.account_id, &run.repository_id).await?;
+    drop(reading);
+    let Some(repository) = repository else { return Ok(()) };
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    writing.run_begin(&run.id, now()).await?;
+    server.commit(writing).await?;
+    let commit = remote(&repository);
+    match gather(server, &mut run, &repository, commit).await? {
+        Gathered::Known(known, _turn) => {
+            save::compared(server, &mut run, &repository, Holding::lease(&lease), known).await?;
+        }
+        Gathered::Failed(error, problems) => {
+            save::failed(server, &mut run, Some(&repository), Holding::lease(&lease), error, problems)
+                .await?;
+        }
+        Gathered::Later => {}
+    }
+    server.store().lease_release(&lease).await
+}
+
+async fn gather(
+    server: &Control,
+    run: &mut Run,
+    repository: &Repository,
+    commit: Option<PretendCommit>,
+) -> Result<Gathered, StoreError> {
+    if !run.trigger.fetches() {
+        return stored(server, run, repository).await;
+    }
+    let fail = |code: &str| Ok(Gathered::Failed(run_error(code, code, ""), Vec::new()));
+    let Some(commit) = commit else { return fail("branch-missing") };
+    run.commit_sha = Some(commit.id.clone());
+    run.contributors = commit.contributors;
+    if repository.signers.is_some() && !commit.is_signed {
+        return fail("unsigned");
+    }
+    if repository.good_commit.as_deref() == Some(&commit.id) {
+        return stored(server, run, repository).await;
+    }
+    let mut reading = server.store().read().await?;
+    let account = reading.account(&run.account_id).await?;
+    let Some(account) = account else { return fail("account-missing") };
+    let context = accepted::reading_context(&mut reading, &account).await?;
+    drop(reading);
+    let files = [("fleet.yaml".to_owned(), commit.fleet.into_bytes())];
+    let Ok(tree) = Files::new(files, []) else { return fail("files") };
+    let material = Material::read(&tree, &context, "");
+    if material.has_errors() {
+        let error = fleet_error(&material.problems);
+        return Ok(Gathered::Failed(error, material.problems));
+    }
+    let turn = server.reading_turn(&run.account_id).await;
+    Ok(Gathered::Known(Known::Read(Box::new(material)), turn))
+}

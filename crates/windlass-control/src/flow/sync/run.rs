@@ -1,0 +1,354 @@
+//! One run, from its beginning to its end.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
+use windlass_core::code::Severity as ProblemSeverity;
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::gate::{Contributor, ContributorRole};
+use windlass_core::manifest::Context;
+use windlass_core::proposal::RunStatus;
+use windlass_core::quarantine::{Subject, WorkEnd};
+use windlass_source::{Movement, SignedBy};
+use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError};
+
+use crate::clock::now;
+use crate::control::Control;
+use crate::crash::crash_point;
+use crate::failure::run_error;
+use crate::flow::sync::bring::{BringError, Brought, bring, read_material};
+use crate::flow::sync::fetch::FetchPlan;
+use crate::flow::sync::holding::Holding;
+use crate::flow::sync::material::Known;
+use crate::flow::sync::save;
+use crate::limits::company::Leave;
+use crate::limits::fair_turns::Turn;
+use crate::spans::SPANS;
+use crate::work::counted::{Begin, begin};
+use crate::world::accepted;
+use crate::{metrics, record};
+
+/// How long a lease holds without being renewed: how long a dead replica's work waits for another.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// How often it is renewed.
+const RENEW: Duration = Duration::from_secs(10);
+
+/// Whether a run came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It did.
+    Finished,
+    /// Another replica has it, the database could not be reached or the server stops; it will be begun again.
+    Later,
+}
+
+/// Works on a run under its repository's lease.
+pub(crate) async fn work(server: &Control, mut run: Run) -> Ended {
+    let name = format!("sync:{}", run.repository_id);
+    let lease = match server.store().lease_take(&name, server.holder(), now(), LEASE).await {
+        Ok(Some(lease)) => lease,
+        Ok(None) => return Ended::Later,
+        Err(error) => {
+            server.report_trouble("sync", &error);
+            return Ended::Later;
+        }
+    };
+    let (begun, span) = (Instant::now(), span_of(&run));
+    let worked = tokio::select! {
+        worked = finish(server, &mut run, &lease).instrument(span.clone()) => worked,
+        () = keep(server, &lease) => Err(StoreError::LeaseLost { name }),
+    };
+    if worked.is_ok() && run.status != RunStatus::InProgress {
+        span.record("windlass.status", run.status.slug());
+        metrics::sync_run(run.status.slug(), begun.elapsed());
+    }
+    // A lease that cannot be given back runs out by itself.
+    let _ = server.store().lease_release(&lease).await;
+    match worked {
+        Ok(ended) => ended,
+        Err(error) => {
+            server.report_trouble("sync", &error);
+            Ended::Later
+        }
+    }
+}
+
+fn span_of(run: &Run) -> Span {
+    tracing::trace_span!(
+        target: SPANS,
+        "sync",
+        windlass.run_id = run.id,
+        windlass.repository_id = run.repository_id,
+        windlass.trigger = run.trigger.slug(),
+        windlass.status = Empty,
+    )
+}
+
+/// Renews a lease until it is lost.
+async fn keep(server: &Control, lease: &Lease) {
+    loop {
+        tokio::time::sleep(RENEW).await;
+        if let Ok(false) = server.store().lease_renew(lease, now(), LEASE).await {
+            return;
+        }
+    }
+}
+
+async fn finish(server: &Control, run: &mut Run, lease: &Lease) -> Result<Ended, StoreError> {
+    let mut reading = server.store().read().await?;
+    let Some(current) = reading.run(&run.account_id, &run.id).await? else { return Ok(Ended::Finished) };
+    if current.status != RunStatus::InProgress {
+        return Ok(Ended::Finished);
+    }
+    let repository = reading.repository(&run.account_id, &run.repository_id).await?;
+    let account = reading.account(&run.account_id).await?;
+    let (Some(repository), Some(account)) = (repository, account) else {
+        let error = run_error("repository-removed", "the repository was removed", "");
+        save::failed(server, run, None, Holding::lease(lease), error, Vec::new()).await?;
+        return Ok(Ended::Finished);
+    };
+    drop(reading);
+    if let Some(held) = &repository.quarantines.sync {
+        save::refused(server, run, &repository, lease, held).await?;
+        return Ok(Ended::Finished);
+    }
+    let counted = match begin(server, Subject::Sync(&repository.id)).await? {
+        Begin::Begun(counted) => counted,
+        Begin::Quarantined(suspicion) => {
+            save::quarantined(server, run, &repository, lease, suspicion).await?;
+            return Ok(Ended::Finished);
+        }
+    };
+    note_begin(server, run).await?;
+    crash_point("sync.begun");
+    match gather(server, run, &account, &repository, lease, &counted.leave()).await? {
+        Gathered::Known(known, _turn) => {
+            crash_point("sync.read");
+            let compare = tracing::trace_span!(target: SPANS, "sync.compare");
+            let holding = Holding { lease, work: Some((&counted, WorkEnd::ReadThrough)) };
+            save::compared(server, run, &repository, holding, known).instrument(compare).await?;
+            counted.recorded();
+            Ok(Ended::Finished)
+        }
+        Gathered::Later => {
+            counted.end(server, WorkEnd::Untried).await?;
+            Ok(Ended::Later)
+        }
+        Gathered::Failed(error, problems) => {
+            // Problems are of a fleet that was read.
+            let end = if problems.is_empty() { WorkEnd::Failed } else { WorkEnd::ReadThrough };
+            let holding = Holding { lease, work: Some((&counted, end)) };
+            save::failed(server, run, Some(&repository), holding, error, problems).await?;
+            counted.recorded();
+            Ok(Ended::Finished)
+        }
+    }
+}
+
+/// Notes that a run began. Its event is told once, however often a server dies in the middle.
+async fn note_begin(server: &Control, run: &Run) -> Result<(), StoreError> {
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    let now = now();
+    writing.run_begin(&run.id, now).await?;
+    if run.attempt == 0 {
+        let message = format!("sync of {} began", run.repository_name);
+        let payload = json!({"trigger": run.trigger.slug()});
+        writing.event(record::run_event("gitops.sync_started", Severity::Low, run, message, payload, now));
+    }
+    server.commit(writing).await
+}
+
+/// What a run has to compare.
+pub(crate) enum Gathered {
+    /// With the turn to read and compare, which lasts until both are done.
+    Known(Known, Turn),
+    Failed(RunError, Vec<Diagnostic>),
+    /// The server stops, or lacks what it needs just now: the run is begun again, and nothing is said about the repository.
+    Later,
+}
+
+/// Fetches and reads what the run compares.
+async fn gather(
+    server: &Control,
+    run: &mut Run,
+    account: &Account,
+    repository: &Repository,
+    lease: &Lease,
+    leave: &Leave,
+) -> Result<Gathered, StoreError> {
+    if !run.trigger.fetches() || repository.left_by.is_some() {
+        return stored(server, run, repository).await;
+    }
+    let mut stopping = server.watch_stopping();
+    let plan = tokio::select! {
+        plan = FetchPlan::of(repository, &account.name, server) => plan,
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(Gathered::Later),
+    };
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(error) => return Ok(Gathered::Failed(error, Vec::new())),
+    };
+    let fetch = tracing::trace_span!(target: SPANS, "sync.fetch");
+    let bringing = bring(server, &plan, server.mirror_directory(&repository.id), leave.clone());
+    let brought = match bringing.instrument(fetch).await {
+        Ok(brought) => brought,
+        Err(error) => return Ok(not_brought(error, &repository.id)),
+    };
+    crash_point("sync.fetched");
+    note_commit(run, &brought);
+    if let Some(keys) = &brought.fetched.new_host_keys {
+        save::pin_host_keys(server, run, repository, lease, keys).await?;
+    }
+    match &brought.signature {
+        None => {}
+        Some(Ok(signed_by)) => run.contributors.add(signer_of(signed_by)),
+        Some(Err(problem)) => {
+            let error = run_error(problem.code(), problem.to_string(), signature_help());
+            return Ok(Gathered::Failed(error, Vec::new()));
+        }
+    }
+    save::fetched(server, run, brought.fetched.movement).await?;
+    if brought.fetched.movement == Movement::Unchanged {
+        return stored(server, run, repository).await;
+    }
+    let mut reading = server.store().read().await?;
+    let context = accepted::reading_context(&mut reading, account).await?;
+    drop(reading);
+    let turn = server.reading_turn(&run.account_id).await;
+    let reading = read(brought, plan, context, turn);
+    Ok(reading.instrument(tracing::trace_span!(target: SPANS, "sync.read")).await)
+}
+
+/// What becomes of a run whose commit could not be brought here.
+fn not_brought(error: BringError, repository_id: &str) -> Gathered {
+    match error {
+        BringError::Failed(error) => Gathered::Failed(error, Vec::new()),
+        BringError::Interrupted => Gathered::Later,
+        BringError::Passing(error) => {
+            tracing::warn!(repository_id, cause = error.message, "a sync is put off");
+            Gathered::Later
+        }
+    }
+}
+
+/// Who signed, by the addresses that the list of signers gives the key; by what it is called if it has none.
+fn signer_of(signed_by: &SignedBy) -> Vec<Contributor> {
+    let words = signed_by.name.split(|c: char| c.is_whitespace() || matches!(c, ',' | '<' | '>'));
+    let addresses: Vec<&str> = words.filter(|word| word.contains('@')).collect();
+    let people = if addresses.is_empty() { vec![signed_by.name.as_str()] } else { addresses };
+    people.into_iter().filter_map(|person| Contributor::new(ContributorRole::Signer, person)).collect()
+}
+
+fn signature_help() -> &'static str {
+    "sign the commit with one of the repository's allowed_signers, or add the signer's public key there"
+}
+
+/// The commit that was stored at the last good run, with the problems told then.
+pub(crate) async fn stored(
+    server: &Control,
+    run: &mut Run,
+    repository: &Repository,
+) -> Result<Gathered, StoreError> {
+    if repository.left_by.is_some() {
+        // It declares nothing, and never did.
+        return Ok(Gathered::Known(Known::Stored, server.reading_turn(&run.account_id).await));
+    }
+    let mut reading = server.store().read().await?;
+    let Some(good) = &repository.good_run_id else {
+        let error = run_error("never-synced", "this repository was never read", "sync it first");
+        return Ok(Gathered::Failed(error, Vec::new()));
+    };
+    // What was stored is from where the repository read before: it says nothing about where it reads now.
+    if repository.good_commit.is_none() && !reading.wanted(&repository.id).await?.is_empty() {
+        let error = run_error(
+            "source-changed",
+            "this repository was not read since its source changed",
+            "sync it first",
+        );
+        return Ok(Gathered::Failed(error, Vec::new()));
+    }
+    if let Some(good) = reading.run(&run.account_id, good).await? {
+        run.problems = good.problems;
+        run.contributors = good.contributors;
+        if run.commit_sha.is_none() {
+            run.commit_sha = repository.good_commit.clone();
+            run.commit_author = good.commit_author;
+            run.commit_email = good.commit_email;
+            run.commit_subject = good.commit_subject;
+            run.commit_message = good.commit_message;
+        }
+    }
+    drop(reading);
+    Ok(Gathered::Known(Known::Stored, server.reading_turn(&run.account_id).await))
+}
+
+fn note_commit(run: &mut Run, brought: &Brought) {
+    run.commit_sha = Some(brought.fetched.commit.as_str().to_owned());
+    run.commit_author = Some(brought.commit.author_name.clone());
+    run.commit_email = Some(brought.commit.author_email.clone());
+    run.commit_subject = Some(brought.commit.subject.clone());
+    run.commit_message = Some(brought.commit.message.clone());
+    run.contributors = brought.contributors.clone();
+    let movement = match brought.fetched.movement {
+        Movement::First => "first",
+        Movement::Unchanged => "unchanged",
+        Movement::FastForward => "fast_forward",
+        Movement::Rewritten => "rewritten",
+    };
+    run.movement = Some(movement.to_owned());
+}
+
+/// Reads the fleet of the commit.
+async fn read(brought: Brought, plan: FetchPlan, context: Context, turn: Turn) -> Gathered {
+    match read_material(brought, plan, context).await {
+        Err(error) => Gathered::Failed(error, Vec::new()),
+        Ok(material) if material.has_errors() => {
+            let error = fleet_error(&material.problems);
+            Gathered::Failed(error, material.problems)
+        }
+        Ok(material) => Gathered::Known(Known::Read(Box::new(material)), turn),
+    }
+}
+
+/// The first error of a fleet, and how many more there are.
+pub(crate) fn fleet_error(problems: &[Diagnostic]) -> RunError {
+    let errors: Vec<&Diagnostic> =
+        problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();
+    let Some(first) = errors.first() else { return run_error("fleet", "the fleet has errors", "") };
+    let place = match first.line {
+        0 => first.file.clone(),
+        line => format!("{}:{line}:{}", first.file, first.column),
+    };
+    let more = match errors.len() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    let separator = if place.is_empty() { "" } else { ": " };
+    let help = first.help.clone().unwrap_or_default();
+    run_error(first.code.slug(), format!("{place}{separator}{}{more}", first.message), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_source::FetchError;
+    use windlass_source::Problem;
+
+    use super::*;
+    use crate::flow::sync::bring::not_fetched;
+
+    fn gathered(problem: Problem) -> Gathered {
+        let error = FetchError { remote: "https://example.com/fleet".to_owned(), problem };
+        not_brought(not_fetched(&error), "a repository")
+    }
+
+    #[test]
+    fn what_passes_by_itself_fails_no_run_and_holds_nothing() {
+        // A run that is put off says nothing about its repository: only one that failed holds its proposals.
+        assert!(matches!(gathered(Problem::ServerMemory), Gathered::Later));
+        let too_large = gathered(Problem::TooLarge { reason: "it unpacks to more".to_owned() });
+        assert!(matches!(too_large, Gathered::Failed(error, _) if error.code == "too-large"));
+    }
+}

@@ -1,0 +1,484 @@
+//! The end of a run: everything it found and decided, in one transaction.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use windlass_core::accepted::Owner;
+use windlass_core::code::Code;
+use windlass_core::content::ContentChange;
+use windlass_core::diagnostic::Diagnostic;
+use windlass_core::diff;
+use windlass_core::gate::unread_history_gap;
+use windlass_core::plan::Plan;
+use windlass_core::proposal::{
+    Cap, Fates, Offered, Reconciled, RunFacts, RunStatus, Status, reconcile, run_status,
+};
+use windlass_core::quarantine::{Quarantine, Subject, Suspicion, Work};
+use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::time::Timestamp;
+use windlass_source::{HostKeys, Movement};
+use windlass_store::{
+    Account, AccountWriting, Lease, NewWanted, Proposal, Reading, Repository, Run, RunError, Severity, Stage,
+    StoreError,
+};
+
+use crate::clock::{self, now};
+use crate::contents::{self, LookedUp};
+use crate::control::Control;
+use crate::crash::crash_point;
+use crate::failure::run_error;
+use crate::flow::close::ending::{Ending, end_all};
+use crate::flow::gate::set_approvals::SetApprovals;
+use crate::flow::propose::offer::{self, Offer, PlannedChange, open_proposals};
+use crate::flow::propose::open_next;
+use crate::flow::sync::compare::{Compared, compare};
+use crate::flow::sync::decide::{self, Decided};
+use crate::flow::sync::holding::Holding;
+use crate::flow::sync::keep_plan::{NextPlan, confirmation, keep_plan};
+use crate::flow::sync::material::{Known, Material};
+use crate::record;
+use crate::work::counted::{HeldWork, hold, refusal};
+use crate::world::{accepted, names};
+
+/// Notes that a run has its commit and compares. Told once, however often a server dies in the middle, and only of a
+/// commit that is new: most runs find none.
+pub(crate) async fn fetched(server: &Control, run: &Run, movement: Movement) -> Result<(), StoreError> {
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    writing.run_stage(&run.id, Stage::Comparing).await?;
+    if run.attempt == 0 && movement != Movement::Unchanged {
+        let message = format!("a new commit of {} was fetched", run.repository_name);
+        let payload = json!({"commit": run.commit_sha});
+        writing.event(record::run_event("gitops.sync_fetched", Severity::Low, run, message, payload, now()));
+    }
+    server.commit(writing).await
+}
+
+/// Pins SSH host keys that were seen for the first time.
+pub(crate) async fn pin_host_keys(
+    server: &Control,
+    run: &Run,
+    repository: &Repository,
+    lease: &Lease,
+    keys: &HostKeys,
+) -> Result<(), StoreError> {
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    writing.lease_check(lease).await?;
+    writing.repository_pin(&repository.id, &keys.to_string()).await?;
+    let message = format!("the host keys of {} were pinned: {}", repository.name, keys.fingerprint());
+    let payload = json!({"fingerprint": keys.fingerprint()});
+    let event = record::run_event("gitops.host_key_recorded", Severity::Medium, run, message, payload, now());
+    writing.event(event);
+    server.commit(writing).await
+}
+
+/// Ends a run that failed. Nothing else changes; what is known of the last good run stays.
+pub(crate) async fn failed(
+    server: &Control,
+    run: &mut Run,
+    repository: Option<&Repository>,
+    holding: Holding<'_>,
+    error: RunError,
+    problems: Vec<Diagnostic>,
+) -> Result<(), StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    holding.end_in(&mut writing).await?;
+    run.status = RunStatus::Failed;
+    run.completed_at = Some(now);
+    if !problems.is_empty() {
+        run.problems = json!(problems);
+    }
+    let (kind, severity) = match error.code.as_str() {
+        "host-key-mismatch" => ("gitops.host_key_mismatch", Severity::Critical),
+        _ => ("gitops.sync_failed", Severity::High),
+    };
+    let message = format!("sync of {} failed: {}", run.repository_name, error.message);
+    let payload = json!({"code": error.code, "help": error.help, "commit_sha": run.commit_sha});
+    if kind != "gitops.sync_failed" {
+        let event = record::run_event(kind, severity, run, message.clone(), payload.clone(), now);
+        writing.event(event);
+    }
+    run.error = Some(error);
+    if writing.run_finish(run).await? {
+        let event = record::run_event("gitops.sync_failed", Severity::High, run, message, payload, now);
+        writing.event(event);
+        if let Some(repository) = repository.filter(|repository| tells_what_git_wants(run, repository)) {
+            let told = run.error.as_ref().map(|error| error.message.as_str());
+            writing.repository_ran(&repository.id, &run.id, run.status.slug(), told, now).await?;
+        }
+    }
+    server.commit(writing).await?;
+    // What is approved is held from now on, and says so.
+    server.nudges().apply.notify_one();
+    Ok(())
+}
+
+/// Ends a run that is not begun because of what is held against syncing its repository, which is quarantined.
+pub(crate) async fn quarantined(
+    server: &Control,
+    run: &mut Run,
+    repository: &Repository,
+    lease: &Lease,
+    suspicion: Suspicion,
+) -> Result<(), StoreError> {
+    let held = HeldWork {
+        work: Work::Sync,
+        subject: Subject::Sync(&repository.id),
+        doing: "syncing it".to_owned(),
+        detail: json!({"run_id": run.id}),
+    };
+    let held = hold(server, repository, held, suspicion).await?;
+    refused(server, run, repository, lease, &held).await
+}
+
+/// Ends a run that is not begun because of a quarantine.
+pub(crate) async fn refused(
+    server: &Control,
+    run: &mut Run,
+    repository: &Repository,
+    lease: &Lease,
+    held: &Quarantine,
+) -> Result<(), StoreError> {
+    failed(server, run, Some(repository), Holding::lease(lease), refusal(held), Vec::new()).await
+}
+
+/// What became of saving a comparison.
+enum Saving {
+    /// The run came to its end.
+    Done,
+    /// Nothing was written: this has to be looked up first, while no transaction is open.
+    Needs { changes: Vec<ContentChange>, known: Known },
+}
+
+/// Compares, decides and saves.
+pub(crate) async fn compared(
+    server: &Control,
+    run: &mut Run,
+    repository: &Repository,
+    holding: Holding<'_>,
+    mut known: Known,
+) -> Result<(), StoreError> {
+    let mut contents = None;
+    loop {
+        match try_to_save(server, run, repository, holding, known, contents.as_ref()).await? {
+            Saving::Done => return Ok(()),
+            Saving::Needs { changes, known: again } => {
+                known = again;
+                let mirror = server.mirror_directory(&repository.id);
+                contents = Some(LookedUp::in_mirror(mirror, changes).await);
+            }
+        }
+    }
+}
+
+/// Compares, decides and saves, if that needs nothing that was not looked up. The account's writes wait meanwhile, so that
+/// nothing moves in between.
+async fn try_to_save(
+    server: &Control,
+    run: &mut Run,
+    repository: &Repository,
+    holding: Holding<'_>,
+    known: Known,
+    contents: Option<&LookedUp>,
+) -> Result<Saving, StoreError> {
+    let now = now();
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    holding.end_in(&mut writing).await?;
+    let Some(account) = writing.account(&run.account_id).await? else { return Ok(Saving::Done) };
+    let Some(current) = writing.repository(&run.account_id, &repository.id).await? else {
+        drop(writing);
+        let message = "the repository was removed, or moved to another account, meanwhile";
+        let error = run_error("repository-removed", message, "");
+        failed(server, run, None, holding, error, Vec::new()).await?;
+        return Ok(Saving::Done);
+    };
+    // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
+    if !reads_the_same(&current, repository) {
+        drop(writing);
+        let message = "the repository's settings changed while it was read";
+        let error = run_error("source-changed", message, "it is synced again by itself");
+        failed(server, run, Some(repository), holding, error, Vec::new()).await?;
+        return Ok(Saving::Done);
+    }
+    let repository = &current;
+    credit(&mut writing, run, repository).await?;
+    if let (Known::Read(_), None) = (&known, &repository.good_commit) {
+        let owned = writing.resources_owned(&run.account_id, &repository.id).await?;
+        unread_history_gap(owned).into_iter().for_each(|gap| run.contributors.note_gap(gap));
+    }
+    let offered = writing.proposals_offered(&repository.id).await?;
+    let compared = match known {
+        Known::Read(material) => {
+            let confirmation = confirmation(&mut writing, run, repository).await?;
+            compare(&mut writing, repository, *material, confirmation, now).await?
+        }
+        Known::Stored => compare_stored(&mut writing, run, repository, &account, &offered, now).await?,
+    };
+    let Compared { mut material, decided, accepted } = compared;
+    if let Some(error) = decide::refusal_of(&decided.plan) {
+        drop(writing);
+        material.tell(decided.plan.problems.clone());
+        let problems = std::mem::take(&mut material.problems);
+        failed(server, run, Some(repository), holding, error, problems).await?;
+        return Ok(Saving::Done);
+    }
+    let plan = &decided.plan;
+    let next = NextPlan::load(&mut writing, repository, plan).await?;
+    let declined = writing.proposals_declined(&repository.id).await?;
+    let limit = server.config().max_proposals;
+    let stuck = match plan.steps.len() > limit && !offered.is_empty() {
+        true => open_next::stuck_proposals(&mut writing, &account, repository, now).await?,
+        false => BTreeSet::new(),
+    };
+    let reconciled = reconcile(plan, &offered, &declined, &accepted, &Cap { limit, stuck });
+    let previous_files = previous_files(&mut writing, repository, plan, &reconciled).await?;
+    let offered = offered_by(plan, &reconciled, &previous_files);
+    let nothing = LookedUp::default();
+    let contents = match contents.map_or_else(|| offered.enough_without_lookup(&nothing), Ok) {
+        Ok(contents) => contents,
+        Err(changes) => return Ok(Saving::Needs { changes, known: material.into_known() }),
+    };
+    material.tell(plan.problems.clone());
+    run.plan_id = keep_plan(&mut writing, run, repository, next, now).await?;
+    store_desired(&mut writing, repository, &material).await?;
+    close(&mut writing, run, &reconciled, now).await?;
+    let changes = offered.open.iter().map(|planned| &planned.change);
+    let plan_id = run.plan_id.as_deref();
+    let offering = match tells_what_git_wants(run, repository) {
+        // The run that is just being made could read it.
+        true => Repository { last_error: None, ..repository.clone() },
+        false => repository.clone(),
+    };
+    let offer = Offer {
+        contents,
+        account: &account,
+        repository: &offering,
+        run,
+        set_approvals: &SetApprovals::load(&mut writing, &repository.id, plan_id, changes).await?,
+        expires_at: now.after(server.config().rhythm.proposal_lifetime),
+        now,
+    };
+    let opened = open_proposals(&mut writing, &offer, &offered, |keys| material.declared_at(keys)).await?;
+    // Asked for once: what the run opens later, as these are done, is what the same people are at.
+    let waiting: Vec<&Proposal> =
+        opened.iter().filter(|proposal| proposal.status == Status::PendingApproval).collect();
+    if !waiting.is_empty() {
+        writing.event(record::approval_requested(run, &waiting, reconciled.remaining, now));
+    }
+    conclude(&mut writing, run, repository, &decided, &reconciled, &material, now).await?;
+    writing.run_planned(&run.id, run.plan_id.as_deref(), reconciled.next).await?;
+    crash_point("sync.before_commit");
+    server.commit(writing).await?;
+    crash_point("sync.committed");
+    if material.is_fresh() {
+        let owner = Owner::Repository(repository.name.clone());
+        contents::keep(server, &repository.id, contents::worth_keeping(&material.desired, &accepted, &owner))
+            .await;
+    }
+    server.nudges().apply.notify_one();
+    server.nudges().drift.notify_one();
+    Ok(Saving::Done)
+}
+
+/// Whether a run tells what git wants by now. One that compared only what was stored does not: what a failed sync holds, it
+/// must not release, and who pushed since git was last read is still to be told.
+fn tells_what_git_wants(run: &Run, repository: &Repository) -> bool {
+    // What a repository that moved left behind wants nothing, and nobody has to be asked for that.
+    run.trigger.fetches() || repository.left_by.is_some()
+}
+
+/// Whether two versions of a repository's settings read the same.
+fn reads_the_same(one: &Repository, other: &Repository) -> bool {
+    fn source(it: &Repository) -> (&str, &str, &str, Option<&str>) {
+        (&it.repo_url, &it.branch, &it.path_prefix, it.signers.as_deref())
+    }
+    source(one) == source(other)
+}
+
+/// Adds everyone else who had a hand in what a run read: who pushed it, and the people of earlier commits of which not
+/// everything was applied yet.
+async fn credit(
+    writing: &mut AccountWriting,
+    run: &mut Run,
+    repository: &Repository,
+) -> Result<(), StoreError> {
+    let commit = run.commit_sha.clone().unwrap_or_default();
+    let since = repository.good_at.unwrap_or(repository.created_at);
+    let pushers = writing.pushers(&repository.id, &commit, since).await?;
+    run.contributors.add(pushers);
+    let Some(good_run_id) = &repository.good_run_id else { return Ok(()) };
+    let Some(good) = writing.run(&run.account_id, good_run_id).await? else { return Ok(()) };
+    let is_all_applied =
+        matches!(good.status, RunStatus::Success | RunStatus::Applied | RunStatus::AppliedManually);
+    if !is_all_applied {
+        run.contributors.join(good.contributors);
+    }
+    Ok(())
+}
+
+/// Compares what was stored. Where nothing differs, as is usual, nothing is read but what is offered.
+async fn compare_stored(
+    writing: &mut AccountWriting,
+    run: &Run,
+    repository: &Repository,
+    account: &Account,
+    offered: &[Offered],
+    now: Timestamp,
+) -> Result<Compared, StoreError> {
+    if !writing.differing(&account.id, &repository.id).await?.is_empty() {
+        let material = Material::stored(writing, &account.name, &repository.id).await?;
+        let confirmation = confirmation(writing, run, repository).await?;
+        return compare(writing, repository, material, confirmation, now).await;
+    }
+    let names = names::repository_names(writing, &account.id).await?;
+    let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
+    let accepted = accepted::load_some(writing, &account.id, &keys, &names).await?;
+    Ok(Compared { material: Material::settled(), decided: Decided::nothing(&account.name), accepted })
+}
+
+/// The files that declared what is opened before: where each was declared when its last change was applied, however often
+/// it moved since without a change; of what was never applied, where it was declared first.
+async fn previous_files(
+    reading: &mut Reading,
+    repository: &Repository,
+    plan: &Plan,
+    reconciled: &Reconciled,
+) -> Result<ResourceMap<String>, StoreError> {
+    let opened: Vec<ResourceKey> =
+        reconciled.open.iter().map(|position| plan.steps[*position].change.key.clone()).collect();
+    let mut files = reading.wanted_files(&repository.id, &opened).await?;
+    for (kind, name, file) in reading.resource_files(&repository.account_id, &opened).await?.iter() {
+        files.insert(ResourceKey::new(kind, name), file.clone());
+    }
+    Ok(files)
+}
+
+/// The proposals that still stand and the changes to open new ones for.
+fn offered_by(plan: &Plan, reconciled: &Reconciled, previous_files: &ResourceMap<String>) -> offer::Offered {
+    let planned = |position: &usize| {
+        let step = &plan.steps[*position];
+        let key = &step.change.key;
+        PlannedChange::of(*position, step, previous_files.get(key.kind, &key.name).cloned())
+    };
+    offer::Offered {
+        keep: reconciled.keep.iter().map(|(id, position)| (id.clone(), planned(position))).collect(),
+        open: reconciled.open.iter().map(planned).collect(),
+    }
+}
+
+async fn store_desired(
+    writing: &mut AccountWriting,
+    repository: &Repository,
+    material: &Material,
+) -> Result<(), StoreError> {
+    if material.is_fresh() {
+        let files: Vec<String> = material
+            .desired
+            .resources
+            .iter()
+            .map(|(kind, name, declared)| material.file_of((kind, name), declared))
+            .collect();
+        let wanted: Vec<NewWanted<'_>> = material
+            .desired
+            .resources
+            .iter()
+            .zip(&files)
+            .map(|((kind, name, declared), file)| NewWanted {
+                name,
+                kind,
+                spec: &declared.spec,
+                digest: declared.digest,
+                file,
+            })
+            .collect();
+        writing.wanted_replace(&repository.id, &wanted).await?;
+    }
+    writing.desired_mark_agreed(&repository.id).await?;
+    Ok(())
+}
+
+/// Ends proposals that no longer stand.
+async fn close(
+    writing: &mut AccountWriting,
+    run: &Run,
+    reconciled: &Reconciled,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let ids: Vec<&str> = reconciled.close.iter().map(|closing| closing.id.as_str()).collect();
+    let proposals = writing.proposals_by_id(&run.account_id, &ids).await?;
+    let endings: Vec<Ending<'_>> = proposals
+        .iter()
+        .zip(&reconciled.close)
+        .map(|(proposal, closing)| Ending {
+            run_id: &run.id,
+            ..Ending::new(proposal, closing.status, Some(closing.reason))
+        })
+        .collect();
+    end_all(writing, &endings, Some(&run.id), now).await
+}
+
+/// The problems of a commit that was read before: as they were told then, but for what other repositories own. That
+/// changes without the commit, and is told as it is now.
+fn problems_still(then: &Value, now: &[Diagnostic]) -> Vec<Value> {
+    let code = Code::OwnedElsewhere;
+    let then = then.as_array().into_iter().flatten().filter(|problem| problem["code"] != code.slug());
+    let now = now.iter().filter(|problem| problem.code == code).map(|problem| json!(problem));
+    then.cloned().chain(now).collect()
+}
+
+/// Ends the run itself.
+async fn conclude(
+    writing: &mut AccountWriting,
+    run: &mut Run,
+    repository: &Repository,
+    decided: &Decided,
+    reconciled: &Reconciled,
+    material: &Material,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let steps = &decided.plan.steps;
+    let refused = decided.plan.refusals.len();
+    run.diff = diff::document(steps.iter().map(|step| (step.change.action(), &step.change.key)));
+    run.diff_count = steps.len() + refused;
+    run.remaining = reconciled.remaining;
+    run.skipped = Value::Array(decide::skipped(decided, &reconciled.held_back));
+    run.problems = match material.is_fresh() {
+        true => json!(material.problems),
+        false => json!(problems_still(&run.problems, &material.problems)),
+    };
+    run.completed_at = Some(clock::now());
+    let has_proposals = !(reconciled.keep.is_empty() && reconciled.open.is_empty());
+    let fates = if has_proposals { Fates::Open } else { Fates::None };
+    let not_offered = refused + reconciled.held_back.len();
+    run.status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
+    if !writing.run_finish(run).await? {
+        return Ok(());
+    }
+    if tells_what_git_wants(run, repository) {
+        writing.repository_ran(&repository.id, &run.id, run.status.slug(), None, now).await?;
+        let commit = run.commit_sha.clone().unwrap_or_default();
+        writing.repository_good(&repository.id, &run.id, &commit, now).await?;
+    } else {
+        writing.repository_compared(&repository.id, &run.id).await?;
+    }
+    let message = match run.diff_count {
+        0 => format!("{} and Windlass agree", repository.name),
+        count => format!("{} differs in {count}; {} proposed now", repository.name, reconciled.open.len()),
+    };
+    let payload = json!({
+        "commit_sha": run.commit_sha, "diff_count": run.diff_count, "remaining": run.remaining,
+        "opened": reconciled.open.len(), "movement": run.movement,
+    });
+    let severity = match run.movement.as_deref() {
+        Some("rewritten") => Severity::Medium,
+        _ => Severity::Low,
+    };
+    writing.event(record::run_event("gitops.sync_succeeded", severity, run, message, payload, now));
+    if run.movement.as_deref() == Some("rewritten") {
+        let message = format!("the history of {} was rewritten", repository.name);
+        let payload = json!({"commit_sha": run.commit_sha, "previous": repository.good_commit});
+        let event = record::run_event("gitops.history_rewritten", Severity::High, run, message, payload, now);
+        writing.event(event);
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! A request with an idempotency key, while it is carried out.
+//!
+//! Its key becomes true together with the first thing it changes, so that no crash lets a repetition do it again: either
+//! nothing was changed and nothing is known of it, or both. The answer is added when there is one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use windlass_store::{AccountWriting, StoreError};
+
+use crate::clock::now;
+use crate::crash::crash_point;
+
+tokio::task_local! {
+    /// The request that this task carries out, if it has a key.
+    static CARRIED_OUT: Arc<Once>;
+}
+
+/// A request that is to be carried out once.
+#[derive(Debug)]
+pub struct Once {
+    account_id: String,
+    key: String,
+    digest: String,
+    has_changed_something: AtomicBool,
+}
+
+impl Once {
+    /// A request with a key that its sender chose.
+    pub fn new(account_id: &str, key: &str, digest: &str) -> Arc<Once> {
+        Arc::new(Once {
+            account_id: account_id.to_owned(),
+            key: key.to_owned(),
+            digest: digest.to_owned(),
+            has_changed_something: AtomicBool::new(false),
+        })
+    }
+
+    /// Does the work of the request.
+    pub async fn carry_out<T>(self: &Arc<Once>, work: impl Future<Output = T>) -> T {
+        CARRIED_OUT.scope(Arc::clone(self), work).await
+    }
+
+    /// Whether it committed anything, and its key with it.
+    pub fn has_changed_something(&self) -> bool {
+        self.has_changed_something.load(Ordering::Relaxed)
+    }
+}
+
+fn current() -> Option<Arc<Once>> {
+    CARRIED_OUT.try_with(Arc::clone).ok()
+}
+
+/// Notes the key of the request that is being carried out in the transaction of its first change. Fails if the request
+/// was carried out elsewhere meanwhile.
+pub(crate) async fn note(writing: &mut AccountWriting) -> Result<(), StoreError> {
+    let Some(once) = current().filter(|once| !once.has_changed_something()) else { return Ok(()) };
+    if !writing.request_begin(&once.account_id, &once.key, &once.digest, now()).await? {
+        return Err(StoreError::Repeated);
+    }
+    crash_point("request.before_commit");
+    Ok(())
+}
+
+/// The transaction in which the key was noted is true.
+pub(crate) fn committed() {
+    if let Some(once) = current() {
+        once.has_changed_something.store(true, Ordering::Relaxed);
+    }
+}

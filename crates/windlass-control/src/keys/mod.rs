@@ -1,0 +1,233 @@
+//! The secret key of an installation: kept outside the database, so that whoever reads or writes the database can neither
+//! sign in as someone, nor forge webhooks, nor sign the audit log.
+//!
+//! From it come the signatures of sessions, forms and notices, the webhooks' secrets and the key pair that signs
+//! checkpoints of the audit log. The database holds its fingerprint alone: servers with different keys on one database
+//! refuse to start. A key that was rotated is accepted beside the new one until a date.
+
+pub mod admit;
+pub mod change;
+pub mod error;
+pub mod file;
+pub mod signed_heads;
+pub mod signing;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use windlass_core::redacted::Redacted;
+use windlass_core::time::Timestamp;
+
+use crate::keys::signing::Signer;
+
+/// The file in the data directory.
+const FILE: &str = "secret.key";
+
+/// The setting in the database that holds the key's fingerprint.
+const FINGERPRINT: &str = "secret_key_fingerprint";
+
+/// Where databases of earlier versions hold the key itself.
+const OLD_SETTING: &str = "session_key";
+
+/// Shorter ones can be guessed.
+const SHORTEST: usize = 32;
+
+/// Longer ones are something else.
+const LONGEST: usize = 512;
+
+/// Where the secret key comes from.
+#[derive(Clone, Debug, Default)]
+pub enum KeySource {
+    /// The file `secret.key` in the data directory, made at the first start.
+    #[default]
+    DataDirectory,
+    /// A file that someone else looks after, such as a mounted secret.
+    File(PathBuf),
+    /// The text itself, from the environment.
+    Given(Redacted<String>),
+}
+
+impl KeySource {
+    /// The file, if it is one.
+    pub fn path(&self, data_dir: &Path) -> Option<PathBuf> {
+        match self {
+            KeySource::DataDirectory => Some(data_dir.join(FILE)),
+            KeySource::File(path) => Some(path.clone()),
+            KeySource::Given(_) => None,
+        }
+    }
+}
+
+/// One secret key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SecretKey(Redacted<String>);
+
+impl SecretKey {
+    /// A new one: 256 random bits.
+    fn random() -> SecretKey {
+        SecretKey(Redacted::new(URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())))
+    }
+
+    fn parse(text: &str) -> Result<SecretKey, String> {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
+        if !is_plain || !(SHORTEST..=LONGEST).contains(&text.len()) {
+            return Err(format!(
+                "a secret key has {SHORTEST} to {LONGEST} printable characters without spaces"
+            ));
+        }
+        Ok(SecretKey(Redacted::new(text.to_owned())))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.expose().as_bytes()
+    }
+
+    /// 32 bytes for one purpose, from which the key cannot be found.
+    fn derived(&self, purpose: &str) -> [u8; 32] {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.bytes());
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(hmac::sign(&key, purpose.as_bytes()).as_ref());
+        bytes
+    }
+
+    /// What tells it from others without saying anything about it.
+    fn fingerprint(&self) -> String {
+        self.derived("windlass secret key fingerprint 1")[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
+    /// The key pair that signs checkpoints.
+    pub(crate) fn signer(&self) -> Option<Signer> {
+        Signer::from_seed(&self.derived("windlass audit signing key 1"))
+    }
+}
+
+/// The key before the current one.
+#[derive(Clone, Debug)]
+struct PreviousKey {
+    key: SecretKey,
+    /// Until when it is accepted; without, as long as it is there.
+    until: Option<Timestamp>,
+}
+
+/// The current key, and the one before it.
+#[derive(Clone, Debug)]
+pub struct Keyring {
+    current: SecretKey,
+    previous: Option<PreviousKey>,
+}
+
+impl Keyring {
+    fn new(current: SecretKey) -> Keyring {
+        Keyring { current, previous: None }
+    }
+
+    /// Reads `KEY`, and after a line end or comma perhaps `KEY until 2026-12-01T00:00:00Z`. Lines that begin with `#` are
+    /// for people.
+    fn parse(text: &str) -> Result<Keyring, String> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        let entries: Vec<&str> =
+            lines.flat_map(|line| line.split(',')).map(str::trim).filter(|entry| !entry.is_empty()).collect();
+        let (current, previous) = match entries.as_slice() {
+            [] => return Err("there is no key in it".to_owned()),
+            [current] => (current, None),
+            [current, previous] => (current, Some(previous)),
+            _ => return Err("there are more than two keys in it".to_owned()),
+        };
+        let current = SecretKey::parse(current)?;
+        let previous = previous.map(|entry| read_previous(entry)).transpose()?;
+        Ok(Keyring { current, previous })
+    }
+
+    /// The same as a file's text.
+    fn text(&self) -> Redacted<String> {
+        let mut text = format!("{}\n", self.current.0.expose());
+        if let Some(previous) = &self.previous {
+            text.push_str(previous.key.0.expose());
+            if let Some(until) = previous.until {
+                text.push_str(&format!(" until {until}"));
+            }
+            text.push('\n');
+        }
+        Redacted::new(text)
+    }
+
+    /// A new key in front of the current one, which is accepted for so much longer.
+    fn rotated(&self, overlap: Duration, now: Timestamp) -> Keyring {
+        let until = Some(now.after(overlap));
+        let previous = Some(PreviousKey { key: self.current.clone(), until });
+        Keyring { current: SecretKey::random(), previous }
+    }
+
+    /// The key that signs.
+    pub fn signing(&self) -> &[u8] {
+        self.current.bytes()
+    }
+
+    /// The keys whose signatures count, the current one first.
+    pub fn accepted(&self, now: Timestamp) -> impl Iterator<Item = &[u8]> {
+        let previous = self.previous.iter().filter(move |it| it.until.is_none_or(|until| now < until));
+        std::iter::once(self.signing()).chain(previous.map(|previous| previous.key.bytes()))
+    }
+
+    /// The current key.
+    pub(crate) fn current(&self) -> &SecretKey {
+        &self.current
+    }
+
+    /// The key before, whether it is still accepted or not.
+    pub(crate) fn previous(&self) -> Option<&SecretKey> {
+        self.previous.as_ref().map(|previous| &previous.key)
+    }
+}
+
+fn read_previous(entry: &str) -> Result<PreviousKey, String> {
+    match entry.split_whitespace().collect::<Vec<_>>().as_slice() {
+        [key] => Ok(PreviousKey { key: SecretKey::parse(key)?, until: None }),
+        [key, "until", until] => {
+            let until = Timestamp::parse(until).ok_or("the date behind `until` is none")?;
+            Ok(PreviousKey { key: SecretKey::parse(key)?, until: Some(until) })
+        }
+        _ => Err("the previous key is written `KEY until 2026-12-01T00:00:00Z`".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    const B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+    #[test]
+    fn keys_are_read_as_they_are_written_and_nonsense_is_refused() {
+        let now = Timestamp::from_millis(1_000_000);
+        let one = Keyring::parse(&format!("# for people\n{A}\n")).expect("one key");
+        assert_eq!(one.accepted(now).collect::<Vec<_>>(), [A.as_bytes()]);
+        let rotated = one.rotated(Duration::from_secs(60), now);
+        let read = Keyring::parse(rotated.text().expose()).expect("two keys");
+        assert_eq!(read.signing(), rotated.signing());
+        assert_eq!(read.accepted(now).nth(1), Some(A.as_bytes()));
+        assert_eq!(read.accepted(now.after(Duration::from_secs(60))).count(), 1, "the overlap is over");
+        assert_eq!(read.previous(), Some(one.current()), "and it is still known whom the key follows");
+        let given = Keyring::parse(&format!("{A},{B}")).expect("two keys in one line");
+        assert_eq!(given.accepted(now).count(), 2);
+        for wrong in ["", "short", &format!("{A}\n{B}\n{A}"), &format!("{A}\n{B} until soon"), "# nothing"] {
+            assert!(Keyring::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_tells_keys_apart_and_tells_nothing_of_them() {
+        let (a, b) = (SecretKey::parse(A).expect("a key"), SecretKey::parse(B).expect("a key"));
+        assert_eq!(a.fingerprint(), SecretKey::parse(A).expect("a key").fingerprint());
+        assert_ne!(a.fingerprint(), b.fingerprint());
+        assert_eq!(a.fingerprint().len(), 32);
+        assert!(!format!("{:?}", Keyring::new(a)).contains(A));
+    }
+}

@@ -1,0 +1,29 @@
+//! The loops: what is done without anyone asking, each woken by a timer or a nudge.
+
+pub mod checkpoints;
+pub mod credentials;
+pub mod forge;
+pub mod housekeeping;
+pub mod pull_requests;
+
+use tokio::task::JoinSet;
+
+use crate::control::Control;
+use crate::flow::drift::sensor;
+use crate::flow::{apply, sync};
+use crate::outside::notify;
+
+/// Starts every loop.
+pub fn start(server: &Control) -> JoinSet<()> {
+    let mut loops = JoinSet::new();
+    loops.spawn(sync::run_loop(server.clone()));
+    loops.spawn(apply::run_loop(server.clone()));
+    loops.spawn(sensor::run_loop(server.clone()));
+    loops.spawn(notify::run_loop(server.clone()));
+    loops.spawn(checkpoints::run_loop(server.clone()));
+    loops.spawn(credentials::run_loop(server.clone()));
+    loops.spawn(forge::run_loop(server.clone()));
+    loops.spawn(housekeeping::run_loop(server.clone()));
+    loops.spawn(pull_requests::run_loop(server.clone()));
+    loops
+}

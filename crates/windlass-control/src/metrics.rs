@@ -1,0 +1,328 @@
+//! Every number that Prometheus is told: its name, what it counts, and the words it is split by.
+//!
+//! Nothing else names one, so that the reference page, which is made from this table, has them all. No word is a name that
+//! people chose: the number of series does not grow with the fleet.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use windlass_core::proposal::Status;
+
+/// Where numbers are gathered: one for the process.
+static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// Begins to gather numbers.
+pub fn gather_numbers() {
+    RECORDER.get_or_init(gather);
+}
+
+/// Puts what was measured into its buckets, so that it takes no more room however seldom anyone asks.
+pub(crate) fn tidy_numbers() {
+    if let Some(handle) = RECORDER.get().and_then(Option::as_ref) {
+        handle.run_upkeep();
+    }
+}
+
+/// What was gathered so far, as Prometheus reads it.
+pub fn gathered_numbers() -> String {
+    RECORDER.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
+}
+
+/// What kind of number it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Only grows, until the server starts anew.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// How often something took how long: quick things.
+    QuickHistogram,
+    /// The same for things that take seconds to minutes.
+    SlowHistogram,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::QuickHistogram | Kind::SlowHistogram => "histogram",
+        }
+    }
+
+    /// Where a histogram's buckets end, in seconds.
+    fn buckets(self) -> &'static [f64] {
+        match self {
+            Kind::Counter | Kind::Gauge => &[],
+            Kind::QuickHistogram => &[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0],
+            Kind::SlowHistogram => &[0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0],
+        }
+    }
+}
+
+/// One number.
+pub(crate) struct Number {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) labels: &'static [&'static str],
+    pub(crate) meaning: &'static str,
+}
+
+macro_rules! numbers {
+    ($($constant:ident $kind:ident $name:literal $labels:expr, $meaning:literal;)*) => {
+        $(const $constant: &str = $name;)*
+
+        /// Every number.
+        pub(crate) const NUMBERS: &[Number] = &[
+            $(Number { name: $name, kind: Kind::$kind, labels: &$labels, meaning: $meaning },)*
+        ];
+    };
+}
+
+numbers! {
+    BUILD Gauge "windlass_build_info" ["version"], "always 1; tells the version that runs";
+    REQUESTS Counter "windlass_http_requests_total" ["method", "route", "status"], "requests that were answered";
+    REQUEST_SECONDS QuickHistogram "windlass_http_request_seconds" ["route"], "how long requests took; those that wait on purpose included";
+    SIGN_INS Counter "windlass_sign_ins_total" ["by", "outcome"], "sign-ins by `password` or `sso`: `done`, `refused`, or `throttled` because of failures before";
+    CONNECTIONS Gauge "windlass_connections_open" [], "connections that are open";
+    CONNECTIONS_ENDED Counter "windlass_connections_closed_total" ["reason"], "connections by how they ended: `ended` by themselves, `late` because the client took too long, `replaced` by a newer one when there were too many, or `refused`";
+    EVENT_STREAMS Gauge "windlass_event_streams_open" [], "streams of events that are open";
+    TLS_RELOADS Counter "windlass_tls_reloads_total" ["outcome"], "replaced TLS certificates: `done`, or `failed` because the new one cannot be used and the old one stays";
+    SYNC_RUNS Counter "windlass_sync_runs_total" ["status"], "sync runs that ended, by how";
+    SYNC_SECONDS SlowHistogram "windlass_sync_run_seconds" ["status"], "how long sync runs took, without waiting for their turn";
+    SYNC_QUEUE Gauge "windlass_sync_queue" [], "sync runs that wait or are under way, of all servers on this database";
+    FETCH_SECONDS SlowHistogram "windlass_git_fetch_seconds" ["outcome"], "how long fetches from git remotes took: `done` or `failed`";
+    FETCH_BYTES Counter "windlass_git_fetch_bytes_total" [], "bytes that git remotes sent";
+    PROPOSALS Gauge "windlass_proposals_open" ["status"], "open proposals of all accounts: `pending_approval` or `approved`; counted once a minute";
+    APPLIED Counter "windlass_proposals_applied_total" [], "changes that were applied";
+    FAILED Counter "windlass_proposals_failed_total" [], "approved changes that could not be made";
+    APPLY_SECONDS QuickHistogram "windlass_apply_commit_seconds" [], "how long a group of changes took, from looking at it to having it stored";
+    APPLY_WAIT SlowHistogram "windlass_apply_wait_seconds" [], "how long a change waited from its approval until it was applied";
+    DRIFT Gauge "windlass_drifted_resources" [], "resources of all accounts that someone changed by hand; counted once a minute";
+    HALTED Gauge "windlass_accounts_halted" [], "accounts in which the kill switch is pulled; counted once a minute";
+    WEBHOOKS Counter "windlass_webhooks_total" ["sender", "outcome"], "deliveries of webhooks by forge: `accepted`, `duplicate`, `ignored`, `limited` or `refused`";
+    NOTIFICATIONS Counter "windlass_notifications_total" ["state"], "tries to send a notification, by what became of it";
+    COMMIT_SECONDS QuickHistogram "windlass_database_commit_seconds" [], "how long the database took to make a transaction true";
+    TURNS Counter "windlass_loop_turns_total" ["loop", "outcome"], "turns of the server's loops: `done`, or `failed` because of the database";
+    TURN_SECONDS SlowHistogram "windlass_loop_turn_seconds" ["loop"], "how long turns took";
+    LAST_TURN Gauge "windlass_loop_last_turn_timestamp_seconds" ["loop"], "when a loop last ended a turn, as Unix time: its heartbeat";
+}
+
+/// Begins to gather.
+pub(crate) fn gather() -> Option<PrometheusHandle> {
+    let mut builder = PrometheusBuilder::new();
+    for number in NUMBERS.iter().filter(|number| !number.kind.buckets().is_empty()) {
+        let matcher = Matcher::Full(number.name.to_owned());
+        builder = builder.set_buckets_for_metric(matcher, number.kind.buckets()).ok()?;
+    }
+    let handle = builder.install_recorder().ok()?;
+    for number in NUMBERS {
+        match number.kind {
+            Kind::Counter => metrics::describe_counter!(number.name, number.meaning),
+            Kind::Gauge => metrics::describe_gauge!(number.name, number.meaning),
+            Kind::QuickHistogram | Kind::SlowHistogram => {
+                metrics::describe_histogram!(number.name, number.meaning);
+            }
+        }
+    }
+    metrics::gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    // What has not happened yet is nought, not unknown: rates need a beginning.
+    for reason in [ConnectionEnd::Late, ConnectionEnd::Replaced, ConnectionEnd::Refused] {
+        metrics::counter!(CONNECTIONS_ENDED, "reason" => reason.word()).increment(0);
+    }
+    for outcome in [Outcome::Done, Outcome::Failed] {
+        metrics::counter!(TLS_RELOADS, "outcome" => outcome.word()).increment(0);
+    }
+    event_streams(0);
+    for name in [FETCH_BYTES, APPLIED, FAILED] {
+        metrics::counter!(name).increment(0);
+    }
+    metrics::counter!(WEBHOOKS, "sender" => "unknown", "outcome" => "refused").increment(0);
+    for state in ["sent", "failed"] {
+        metrics::counter!(NOTIFICATIONS, "state" => state).increment(0);
+    }
+    Some(handle)
+}
+
+/// A request that was answered.
+pub fn request(method: &'static str, route: &str, status: u16, took: Duration) {
+    let labels = [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.to_string())];
+    metrics::counter!(REQUESTS, &labels).increment(1);
+    metrics::histogram!(REQUEST_SECONDS, "route" => route.to_owned()).record(took.as_secs_f64());
+}
+
+pub(crate) fn webhook(sender: &'static str, outcome: &'static str) {
+    metrics::counter!(WEBHOOKS, "sender" => sender, "outcome" => outcome).increment(1);
+}
+
+pub(crate) fn notification(state: &'static str) {
+    metrics::counter!(NOTIFICATIONS, "state" => state).increment(1);
+}
+
+/// Whether something was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done.
+    Done,
+    /// It was refused.
+    Refused,
+    /// Too many were tried.
+    Throttled,
+    /// It could not be done.
+    Failed,
+}
+
+impl Outcome {
+    /// Done if it was a success, else failed.
+    pub(crate) fn of<T, E>(result: &Result<T, E>) -> Outcome {
+        if result.is_ok() { Outcome::Done } else { Outcome::Failed }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Refused => "refused",
+            Outcome::Throttled => "throttled",
+            Outcome::Failed => "failed",
+        }
+    }
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionEnd {
+    /// By itself.
+    Ended,
+    /// The client took too long.
+    Late,
+    /// It was closed for a newer one.
+    Replaced,
+    /// It was not served at all.
+    Refused,
+}
+
+impl ConnectionEnd {
+    fn word(self) -> &'static str {
+        match self {
+            ConnectionEnd::Ended => "ended",
+            ConnectionEnd::Late => "late",
+            ConnectionEnd::Replaced => "replaced",
+            ConnectionEnd::Refused => "refused",
+        }
+    }
+}
+
+/// How many connections are open.
+pub fn connections(open: usize) {
+    metrics::gauge!(CONNECTIONS).set(precise(open));
+}
+
+/// A connection that the server ended.
+pub fn connection_ended(how: ConnectionEnd) {
+    metrics::counter!(CONNECTIONS_ENDED, "reason" => how.word()).increment(1);
+}
+
+/// How many streams of events are open.
+pub fn event_streams(open: usize) {
+    metrics::gauge!(EVENT_STREAMS).set(precise(open));
+}
+
+/// A certificate that was read again.
+pub fn tls_reload(outcome: Outcome) {
+    metrics::counter!(TLS_RELOADS, "outcome" => outcome.word()).increment(1);
+}
+
+/// A sign-in that was tried.
+pub fn sign_in(by: &'static str, outcome: Outcome) {
+    metrics::counter!(SIGN_INS, "by" => by, "outcome" => outcome.word()).increment(1);
+}
+
+pub(crate) fn sync_run(status: &'static str, took: Duration) {
+    metrics::counter!(SYNC_RUNS, "status" => status).increment(1);
+    metrics::histogram!(SYNC_SECONDS, "status" => status).record(took.as_secs_f64());
+}
+
+pub(crate) fn sync_queue(runs: usize) {
+    metrics::gauge!(SYNC_QUEUE).set(precise(runs));
+}
+
+pub(crate) fn fetch(outcome: Outcome, bytes: u64, took: Duration) {
+    metrics::histogram!(FETCH_SECONDS, "outcome" => outcome.word()).record(took.as_secs_f64());
+    metrics::counter!(FETCH_BYTES).increment(bytes);
+}
+
+/// A group of changes that were applied, and how long each had waited.
+pub(crate) fn applied(took: Duration, count: u64, waited: impl Iterator<Item = Duration>) {
+    for wait in waited {
+        metrics::histogram!(APPLY_WAIT).record(wait.as_secs_f64());
+    }
+    if count > 0 {
+        metrics::counter!(APPLIED).increment(count);
+        metrics::histogram!(APPLY_SECONDS).record(took.as_secs_f64());
+    }
+}
+
+pub(crate) fn failed_to_apply(count: usize) {
+    metrics::counter!(FAILED).increment(count as u64);
+}
+
+pub(crate) fn committed(took: Duration) {
+    metrics::histogram!(COMMIT_SECONDS).record(took.as_secs_f64());
+}
+
+/// A loop ended a turn.
+pub(crate) fn turn(name: &'static str, outcome: Outcome, took: Duration, now_seconds: i64) {
+    metrics::counter!(TURNS, "loop" => name, "outcome" => outcome.word()).increment(1);
+    metrics::histogram!(TURN_SECONDS, "loop" => name).record(took.as_secs_f64());
+    #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
+    metrics::gauge!(LAST_TURN, "loop" => name).set(now_seconds as f64);
+}
+
+/// How things stand on the whole: open proposals by account and state, and counts over all accounts.
+#[derive(Default)]
+pub(crate) struct Standing {
+    pub(crate) proposals: Vec<(Status, usize)>,
+    pub(crate) drifted: usize,
+    pub(crate) halted: usize,
+}
+
+pub(crate) fn standing(standing: &Standing) {
+    for status in [Status::PendingApproval, Status::Approved] {
+        let found = standing.proposals.iter().filter(|(known, _)| *known == status);
+        let count = found.map(|(_, count)| *count).sum();
+        metrics::gauge!(PROPOSALS, "status" => status.slug()).set(precise(count));
+    }
+    metrics::gauge!(DRIFT).set(precise(standing.drifted));
+    metrics::gauge!(HALTED).set(precise(standing.halted));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nothing is counted beyond 2^52")]
+fn precise(count: usize) -> f64 {
+    count as f64
+}
+
+/// The reference page of all numbers.
+pub fn metrics_page() -> String {
+    let mut page = String::from(
+        "# Metrics\n\nGenerated from the server's own table. `/metrics` tells them to Prometheus, without a token: no label \
+         holds a name\nthat people chose. Every server of an installation tells its own; what is counted in the database is \
+         told by each alike,\nso take the `max` of gauges. See [telemetry](../guide/telemetry.md).\n\n\
+         | Name | Kind | Labels | Meaning |\n|---|---|---|---|\n",
+    );
+    for number in NUMBERS {
+        let labels: Vec<String> = number.labels.iter().map(|label| format!("`{label}`")).collect();
+        let (name, kind, meaning) = (number.name, number.kind.word(), number.meaning);
+        let _ = writeln!(page, "| `{name}` | {kind} | {} | {meaning} |", labels.join(", "));
+    }
+    let buckets = |kind: Kind| kind.buckets().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let _ = write!(
+        page,
+        "\nHistograms have `_bucket` (with `le`), `_sum` and `_count`. Quick ones end their buckets at {} s, those of runs, \
+         fetches,\nwaits and turns at {} s.\n",
+        buckets(Kind::QuickHistogram),
+        buckets(Kind::SlowHistogram)
+    );
+    page
+}

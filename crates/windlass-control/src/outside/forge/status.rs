@@ -1,0 +1,160 @@
+//! What a commit status says of a run. Values in, values out.
+
+use windlass_core::proposal::{RunStatus, Status};
+use windlass_core::secret::without_secrets;
+use windlass_forge::api::{CommitStatus, MAX_DESCRIPTION, StatusState};
+use windlass_store::Run;
+
+/// Who says it: one context for each repository, because several may read the same commit.
+pub(crate) fn context_of(repository_name: &str) -> String {
+    format!("windlass/{repository_name}")
+}
+
+/// The status of the commit that a run read, now that its proposals are where they are. Says nothing that the run's page
+/// does not, and no secret: whoever sees the commit sees this.
+pub(crate) fn status_of(
+    run: &Run,
+    tally: &[(Status, usize)],
+    repository_name: &str,
+    public_url: Option<&str>,
+) -> CommitStatus {
+    let (state, description) = told(run, tally);
+    CommitStatus {
+        state,
+        context: context_of(repository_name),
+        description: one_line(&description),
+        target_url: public_url.map(|url| format!("{url}/app/runs/{}", run.id)),
+    }
+}
+
+fn told(run: &Run, tally: &[(Status, usize)]) -> (StatusState, String) {
+    use StatusState::Failure;
+    use StatusState::Pending;
+    use StatusState::Success;
+    let of = |wanted: Status| tally.iter().filter(|(status, _)| *status == wanted).map(|(_, n)| n).sum();
+    let (waiting, approved): (usize, usize) = (of(Status::PendingApproval), of(Status::Approved));
+    let failed: usize = of(Status::Failed);
+    let later = match run.remaining {
+        0 => String::new(),
+        count => format!(", {count} more to come"),
+    };
+    match run.status {
+        RunStatus::InProgress => (Pending, "comparing with the accepted state".to_owned()),
+        RunStatus::Success => (Success, "git and the accepted state agree".to_owned()),
+        RunStatus::Applied => (Success, format!("{} applied", changes(of(Status::Applied)))),
+        RunStatus::AppliedManually => (Success, "every change was made by hand".to_owned()),
+        RunStatus::Failed => (Failure, reason(run)),
+        RunStatus::DiffReady | RunStatus::Partial => match (waiting, approved) {
+            (0, 0) if run.remaining > 0 => (Pending, format!("{} to come", changes(run.remaining))),
+            (0, 0) if failed > 0 => (Failure, format!("{} failed", changes(failed))),
+            (0, 0) => (Failure, "not everything was applied: rejected, expired or held back".to_owned()),
+            (0, approved) => (Pending, format!("{} approved and to be applied{later}", changes(approved))),
+            (1, _) => (Pending, format!("1 change waits for approval{later}")),
+            (waiting, _) => (Pending, format!("{waiting} changes wait for approval{later}")),
+        },
+    }
+}
+
+fn reason(run: &Run) -> String {
+    match &run.error {
+        Some(error) => error.message.clone(),
+        None => "every change failed".to_owned(),
+    }
+}
+
+pub(crate) fn changes(count: usize) -> String {
+    if count == 1 { "1 change".to_owned() } else { format!("{count} changes") }
+}
+
+/// A text on one line, as long as forges take it.
+pub(crate) fn one_line(text: &str) -> String {
+    let clean: String = without_secrets(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match clean.chars().count() > MAX_DESCRIPTION {
+        true => clean.chars().take(MAX_DESCRIPTION - 1).chain(['…']).collect(),
+        false => clean,
+    }
+}
+
+/// The status of a commit that another replaced while something of it was still to be decided.
+pub(crate) fn replaced_by(commit: &str, repository_name: &str) -> CommitStatus {
+    let short: String = commit.chars().take(12).collect();
+    CommitStatus {
+        state: StatusState::Success,
+        context: context_of(repository_name),
+        description: format!("replaced by {short} before everything was decided"),
+        target_url: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::time::Timestamp;
+    use windlass_store::RunError;
+
+    use super::*;
+
+    fn run(status: RunStatus, remaining: usize) -> Run {
+        let mut run = Run::queued("a", "r", "fleet", Timestamp::from_millis(0));
+        (run.status, run.remaining) = (status, remaining);
+        run
+    }
+
+    fn said(status: RunStatus, remaining: usize, tally: &[(Status, usize)]) -> String {
+        let status = status_of(&run(status, remaining), tally, "fleet", None);
+        format!("{}: {}", status.state.slug(), status.description)
+    }
+
+    #[test]
+    fn a_commit_is_pending_while_someone_has_to_decide_and_good_or_bad_afterwards() {
+        use RunStatus::Applied;
+        use RunStatus::AppliedManually;
+        use RunStatus::DiffReady;
+        use RunStatus::Failed;
+        use RunStatus::InProgress;
+        use RunStatus::Partial;
+        use RunStatus::Success;
+        use Status::Applied as Done;
+        use Status::Approved;
+        use Status::Failed as Broken;
+        use Status::PendingApproval as Waits;
+        use Status::Rejected;
+        for (status, remaining, tally, expected) in [
+            (InProgress, 0, vec![], "pending: comparing with the accepted state"),
+            (Success, 0, vec![], "success: git and the accepted state agree"),
+            (DiffReady, 0, vec![(Waits, 3)], "pending: 3 changes wait for approval"),
+            (DiffReady, 0, vec![(Waits, 1), (Done, 4)], "pending: 1 change waits for approval"),
+            (DiffReady, 0, vec![(Approved, 1)], "pending: 1 change approved and to be applied"),
+            (Partial, 75, vec![(Waits, 25)], "pending: 25 changes wait for approval, 75 more to come"),
+            (Partial, 75, vec![(Done, 25)], "pending: 75 changes to come"),
+            (Applied, 0, vec![(Done, 5)], "success: 5 changes applied"),
+            (
+                AppliedManually,
+                0,
+                vec![(Status::AppliedManually, 1)],
+                "success: every change was made by hand",
+            ),
+            (Partial, 0, vec![(Done, 4), (Broken, 1)], "failure: 1 change failed"),
+            (Failed, 0, vec![(Broken, 2)], "failure: every change failed"),
+            (
+                DiffReady,
+                0,
+                vec![(Rejected, 1)],
+                "failure: not everything was applied: rejected, expired or held back",
+            ),
+        ] {
+            assert_eq!(said(status, remaining, &tally), expected);
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_in_one_short_line_without_secrets() {
+        let mut failed = run(RunStatus::Failed, 0);
+        let message = format!("cannot reach https://ada:hunter2@git.example.com\n{}", "x".repeat(300));
+        failed.error = Some(RunError { code: "fetch".to_owned(), message, help: String::new() });
+        let status = status_of(&failed, &[], "fleet", Some("https://windlass.example.com"));
+        assert_eq!((status.state, status.context.as_str()), (StatusState::Failure, "windlass/fleet"));
+        assert_eq!(status.description.chars().count(), MAX_DESCRIPTION);
+        assert!(!status.description.contains("hunter2") && !status.description.contains('\n'));
+        assert_eq!(status.target_url, Some(format!("https://windlass.example.com/app/runs/{}", failed.id)));
+    }
+}

@@ -1,0 +1,146 @@
+//! The way to a repository's forge: its API, its project and its token, each checked before it is used.
+
+use tokio::time::Instant;
+use windlass_api::types::{CheckInfo, CheckOutcome};
+use windlass_core::credential_hosts::Destination;
+use windlass_core::redacted::Redacted;
+use windlass_forge::api::{
+    Access, ApiAddress, Forge, ForgeError, ForgeKind, HostRule, Plain, Project, place_of,
+};
+use windlass_secrets::Fields;
+use windlass_source::Insecure;
+use windlass_store::{ForgeSettings, Repository};
+
+use crate::config::ControlConfig;
+use crate::control::Control;
+use crate::credential::{self, CredentialUse};
+use crate::outside::forge::trouble::Trouble;
+
+/// How a repository's forge is reached, as far as the settings say.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    pub(crate) address: ApiAddress,
+    pub(crate) project: Project,
+    pub(crate) credential_path: String,
+}
+
+/// Whether a token may cross the network unencrypted.
+pub(crate) fn plain(config: &ControlConfig) -> Plain {
+    match config.insecure_git {
+        Insecure::Allowed => Plain::Allowed,
+        Insecure::Refused => Plain::Refused,
+    }
+}
+
+impl Way {
+    /// Checks the settings. The host is checked each time and not only when they are changed: the operator may have
+    /// changed their mind since.
+    pub(crate) fn of(
+        repository: &Repository,
+        settings: &ForgeSettings,
+        config: &ControlConfig,
+    ) -> Result<Way, Trouble> {
+        let kind = ForgeKind::from_slug(&settings.kind)
+            .ok_or_else(|| Trouble::setting("forge.kind", "it is not one that is known", KINDS))?;
+        let place = place_of(&repository.repo_url);
+        let address = match (&settings.api_url, &place) {
+            (Some(url), _) => ApiAddress::read(url, kind, plain(config)),
+            (None, Some(place)) => ApiAddress::usual(kind, place, plain(config)),
+            (None, None) => {
+                let help = "say where the API of the forge is";
+                return Err(Trouble::setting("forge.api_url", "it cannot be told from repo_url", help));
+            }
+        };
+        let address = address.map_err(|error| Trouble::address(&error))?;
+        let rule = HostRule { place: place.as_ref(), allowed: &config.forge_api_hosts };
+        address.check(rule).map_err(|error| Trouble::address(&error))?;
+        let project = match (&settings.project, &place) {
+            (Some(text), _) => Project::parse(text),
+            (None, Some(place)) => Some(Project::at(kind, place)),
+            (None, None) => None,
+        };
+        let project = project.ok_or_else(|| {
+            let help = "write owner/name as the forge shows it";
+            Trouble::setting("forge.project", "it is not the name of a repository on a forge", help)
+        })?;
+        let path = settings.credential_path.as_ref().or(repository.credential_path.as_ref());
+        let credential_path = path.cloned().ok_or_else(|| {
+            let help = "say where the token is kept; it is never stored here";
+            Trouble::setting("forge.credential_path", "there is no token without it", help)
+        })?;
+        Ok(Way { address, project, credential_path })
+    }
+
+    /// The credential, and the host it is told to.
+    pub(crate) fn credential_use(&self) -> CredentialUse {
+        let (host, port) = self.address.destination();
+        CredentialUse { path: self.credential_path.clone(), to: Destination::new(host, port) }
+    }
+
+    /// Gets the token and prepares to ask.
+    pub(crate) async fn connect(
+        &self,
+        repository: &Repository,
+        account: &str,
+        server: &Control,
+    ) -> Result<Forge, Trouble> {
+        let fields = server.config().credentials.read(account, &self.credential_path).await?;
+        credential::check(server, &repository.account_id, &self.credential_use(), &fields).await?;
+        let token = token_of(&self.credential_path, &fields)?;
+        Ok(Forge::new(&self.address, token, repository.ca_pem.as_deref(), server.forge_guard())?)
+    }
+}
+
+/// What kinds of forges are called.
+pub(crate) const KINDS: &str = "write github, gitea (also for Forgejo), gitlab, or none to tell it nothing";
+
+/// The token of a credential.
+pub(crate) fn token_of(path: &str, fields: &Fields) -> Result<Redacted<String>, Trouble> {
+    let token = fields.get("token").filter(|token| !token.expose().is_empty()).cloned();
+    token.ok_or_else(|| Trouble {
+        code: "credential-shape",
+        ..Trouble::setting(
+            "forge",
+            &format!("the credential {path} has no token"),
+            "store one under the key `token`",
+        )
+    })
+}
+
+/// The step of a connection test that asks the forge, without changing anything there.
+pub(crate) async fn examine(
+    repository: &Repository,
+    settings: &ForgeSettings,
+    account: &str,
+    server: &Control,
+) -> CheckInfo {
+    let (outcome, message, help) = match try_out(repository, settings, account, server).await {
+        Ok(found) => (CheckOutcome::Passed, found, String::new()),
+        Err(trouble) => (CheckOutcome::Failed, trouble.message, trouble.help),
+    };
+    CheckInfo { step: "forge".to_owned(), outcome, message, help }
+}
+
+async fn try_out(
+    repository: &Repository,
+    settings: &ForgeSettings,
+    account: &str,
+    server: &Control,
+) -> Result<String, Trouble> {
+    let way = Way::of(repository, settings, server.config())?;
+    let forge = way.connect(repository, account, server).await?;
+    let begun = Instant::now();
+    let reach = forge.test(&way.project).await;
+    if let Err(ForgeError::Unreachable { .. }) = &reach {
+        tokio::time::sleep_until(begun + server.config().unreached_after).await;
+    }
+    let reach = reach?;
+    match reach.access {
+        Access::Write => Ok(format!("{} may write to {} on {}", reach.login, way.project, forge.kind())),
+        Access::Read => {
+            let message = format!("{} may look at {} but not set statuses", reach.login, way.project);
+            let help = "give the token's user write access to the repository";
+            Err(Trouble { code: "forge-forbidden", message, ..Trouble::setting("forge", "", help) })
+        }
+    }
+}

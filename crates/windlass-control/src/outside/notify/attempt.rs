@@ -1,0 +1,187 @@
+//! Sending what is due, and what comes of it.
+
+use std::sync::Arc;
+
+use rand::RngExt as _;
+use serde_json::json;
+use tokio::sync::Notify;
+use windlass_core::fairness::Trust;
+use windlass_core::resource::{Kind, NotificationProviderSpec, ResourceKey};
+use windlass_core::time::Timestamp;
+use windlass_notify::{Fields, Message, Outcome, next_attempt, render};
+use windlass_store::{Delivery, DeliveryState, Lease, NewEvent, Severity, StoreError, Tried};
+
+use crate::clock::now;
+use crate::control::Control;
+use crate::crash::crash_point;
+use crate::metrics;
+use crate::outside::notify::alerts::find_provider;
+use crate::outside::notify::intake::{FAILED, new_delivery};
+use crate::pace::workers::{Job, Workers};
+
+/// Read at a time: enough to find some of every account that has some.
+const READ_AT_ONCE: usize = 200;
+
+/// What a try came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Attempted {
+    pub(crate) delivery_id: String,
+    pub(crate) outcome: Outcome,
+}
+
+/// Whether anything is due, or a digest may be.
+pub(crate) async fn is_work(server: &Control, now: Timestamp) -> Result<bool, StoreError> {
+    let mut reading = server.store().read().await?;
+    Ok(!reading.deliveries_due(now, 1).await?.is_empty() || !reading.deliveries_untold().await?.is_empty())
+}
+
+/// Begins to send what is due. Says whether anything is, be it under way already.
+pub(crate) async fn begin_due(
+    server: &Control,
+    lease: &Lease,
+    workers: &mut Workers,
+    ended: &Arc<Notify>,
+) -> Result<bool, StoreError> {
+    let under_way = workers.lanes_under_way();
+    let due = server.store().read().await?.deliveries_due(now(), READ_AT_ONCE).await?;
+    let is_work = !due.is_empty();
+    let waiting = due.into_iter().map(|delivery| Job {
+        account: delivery.account_id.clone(),
+        lane: delivery.id.clone(),
+        trust: if delivery.attempts == 0 { Trust::Proven } else { Trust::Unproven },
+        task: delivery,
+    });
+    let work = |delivery: Delivery| {
+        let (server, lease) = (server.clone(), lease.clone());
+        async move { send_one(&server, &lease, delivery).await }
+    };
+    let (server, ended) = (server.clone(), Arc::clone(ended));
+    workers.begin(waiting.collect(), &under_way, work, move |sent| {
+        if let Err(error) = sent {
+            server.report_trouble("notifications", &error);
+        }
+        ended.notify_one();
+    });
+    Ok(is_work)
+}
+
+async fn send_one(server: &Control, lease: &Lease, delivery: Delivery) -> Result<(), StoreError> {
+    let mut stopping = server.watch_stopping();
+    let outcome = tokio::select! {
+        outcome = attempt(server, &delivery) => outcome?,
+        // It stays due: the next start sends it.
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(()),
+    };
+    crash_point("notify.sent");
+    save(server, lease, &delivery, &outcome).await
+}
+
+/// Tries one delivery, and says what came of it.
+async fn attempt(server: &Control, delivery: &Delivery) -> Result<Outcome, StoreError> {
+    let mut reading = server.store().read().await?;
+    let provider = find_provider(&mut reading, &delivery.account_id, &delivery.provider).await?;
+    let account = reading.account(&delivery.account_id).await?;
+    drop(reading);
+    let (Some(provider), Some(account)) = (provider, account) else {
+        return Ok(Outcome::Never { reason: "the provider is not there any more".to_owned() });
+    };
+    Ok(send(server, &provider, &account.name, delivery).await)
+}
+
+async fn send(
+    server: &Control,
+    provider: &NotificationProviderSpec,
+    account: &str,
+    delivery: &Delivery,
+) -> Outcome {
+    let Ok(message) = serde_json::from_value::<Message>(delivery.message.clone()) else {
+        return Outcome::Never { reason: "what was to be told cannot be read any more".to_owned() };
+    };
+    let fields = match &provider.credential_path {
+        None => Fields::new(),
+        Some(path) => match server.config().credentials.read(account, path.as_str()).await {
+            Ok(fields) => fields,
+            // A credential that is not there now may be put there, and Vault may be opened.
+            Err(error) => return Outcome::Later { reason: error.to_string(), after: None },
+        },
+    };
+    let payload = render(provider, &message, &delivery.id);
+    server.sender().send(provider, &fields, &payload, &delivery.id, &delivery.event_kind, now()).await
+}
+
+/// Tries a message now, and keeps what came of it in the log. It is not tried again by itself.
+pub(crate) async fn try_now(
+    server: &Control,
+    account_id: &str,
+    provider: (&str, &NotificationProviderSpec),
+    message: &Message,
+) -> Result<Attempted, StoreError> {
+    let mut delivery = new_delivery(account_id, ("", provider.0), "", message, now());
+    let outcome = send(server, provider.1, &message.account, &delivery).await;
+    let (state, error) = match &outcome {
+        Outcome::Done { .. } => (DeliveryState::Sent, None),
+        Outcome::Later { reason, .. } | Outcome::Never { reason } => {
+            (DeliveryState::Failed, Some(reason.clone()))
+        }
+    };
+    delivery.state = state;
+    delivery.last_error = error;
+    delivery.attempts = 1;
+    delivery.finished_at = Some(now());
+    let mut writing = server.store().write().await?;
+    writing.deliveries_add(std::slice::from_ref(&delivery)).await?;
+    writing.commit().await?;
+    Ok(Attempted { delivery_id: delivery.id, outcome })
+}
+
+/// What a try makes of a delivery.
+fn tried(delivery: &Delivery, outcome: &Outcome, now: Timestamp, jitter: f64) -> Tried {
+    let attempts = u32::try_from(delivery.attempts + 1).unwrap_or(u32::MAX);
+    let (state, next_at, error) = match outcome {
+        Outcome::Done { .. } => (DeliveryState::Sent, now, None),
+        Outcome::Never { reason } => (DeliveryState::Failed, now, Some(reason.clone())),
+        Outcome::Later { reason, after } => {
+            match next_attempt(attempts, delivery.since, now, jitter, *after) {
+                Some(next) => (DeliveryState::Pending, next, Some(reason.clone())),
+                None => (DeliveryState::Failed, now, Some(format!("given up: {reason}"))),
+            }
+        }
+    };
+    Tried { state, next_at, error, at: now }
+}
+
+async fn save(
+    server: &Control,
+    lease: &Lease,
+    delivery: &Delivery,
+    outcome: &Outcome,
+) -> Result<(), StoreError> {
+    let now = now();
+    let tried = tried(delivery, outcome, now, rand::rng().random_range(0.0..1.0));
+    metrics::notification(tried.state.slug());
+    let mut writing = server.store().write_account(&delivery.account_id).await?;
+    writing.lease_check(lease).await?;
+    let is_saved = writing.delivery_tried(&delivery.id, &tried).await?;
+    // What tells of a failure and fails itself is not told of: two broken providers would talk about each other for ever.
+    if is_saved && tried.state == DeliveryState::Failed && delivery.event_kind != FAILED {
+        writing.event(failure(delivery, tried.error.as_deref().unwrap_or_default(), now));
+    }
+    server.commit(writing).await
+}
+
+fn failure(delivery: &Delivery, reason: &str, now: Timestamp) -> NewEvent {
+    NewEvent {
+        kind: FAILED,
+        severity: Severity::High,
+        resource: Some(ResourceKey::new(Kind::NotificationProvider, delivery.provider.clone())),
+        repository_id: None,
+        correlation_id: None,
+        source: "windlass".to_owned(),
+        message: format!("a notification through {} was given up: {reason}", delivery.provider),
+        payload: json!({
+            "provider": delivery.provider, "alert": delivery.alert, "delivery_id": delivery.id,
+            "event_seq": delivery.event_seq, "event_kind": delivery.event_kind,
+        }),
+        at: now,
+    }
+}

@@ -1,0 +1,86 @@
+//! Bringing what a preview looks at, into a mirror of its own.
+
+use windlass_core::manifest::Context;
+use windlass_source::{CommitId, Credential, Revision, Scheme};
+use windlass_store::{Account, Repository, RunError};
+
+use crate::control::Control;
+use crate::failure::run_error;
+use crate::flow::sync::bring::{BringError, Brought, bring, read_material};
+use crate::flow::sync::fetch::FetchPlan;
+use crate::limits::company::Leave;
+use crate::outside::preview::looked::Looked;
+use crate::work::error::PreviewError;
+use crate::work::requested::wait_for_lease;
+
+/// What a reference is.
+pub(crate) const REFERENCE_HELP: &str =
+    "name a branch, as in `main`, or a whole reference, as in `refs/pull/7/head`";
+
+/// Reads the id of a commit.
+pub(crate) fn commit_id(text: &str) -> Result<CommitId, RunError> {
+    CommitId::parse(text).ok_or_else(|| {
+        let message = "a commit is named by its whole id of 40 hexadecimal digits in lower case";
+        run_error("bad-commit", message, "`git rev-parse HEAD` prints it; short ids change their meaning")
+    })
+}
+
+/// Fetches a revision and reads its fleet. Only one at a time for each repository, on whichever server.
+pub(crate) async fn look(
+    server: &Control,
+    account: &Account,
+    repository: &Repository,
+    (revision, expected): (Revision, Option<CommitId>),
+    (context, leave): (Context, Leave),
+) -> Result<Looked, PreviewError> {
+    let mut stopping = server.watch_stopping();
+    let plan = tokio::select! {
+        plan = FetchPlan::of(repository, &account.name, server) => plan?,
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => return Err(PreviewError::Stopping),
+    };
+    check_host_keys(&plan)?;
+    let plan = FetchPlan { revision, since: None, ..plan };
+    let lease = wait_for_lease(server, &format!("preview:{}", repository.id), plan.limits.time).await?;
+    let brought = bring(server, &plan, server.preview_directory(&repository.id), leave).await;
+    let looked = match brought {
+        Err(BringError::Interrupted) => Err(PreviewError::Stopping),
+        Err(BringError::Failed(error) | BringError::Passing(error)) => Err(error.into()),
+        Ok(brought) => read(brought, plan, expected, context).await.map_err(PreviewError::Failed),
+    };
+    // A lease that cannot be given back runs out by itself.
+    let _ = server.store().lease_release(&lease).await;
+    looked
+}
+
+/// Reads what was brought, if it is what was expected. The mirror is ours meanwhile.
+async fn read(
+    brought: Brought,
+    plan: FetchPlan,
+    expected: Option<CommitId>,
+    context: Context,
+) -> Result<Looked, RunError> {
+    let commit = brought.fetched.commit.clone();
+    if let Some(expected) = expected.filter(|expected| *expected != commit) {
+        return Err(moved(&plan.revision, &commit, &expected));
+    }
+    let refusals = brought.signature.iter().filter_map(|signature| signature.as_ref().err());
+    let notes = refusals.map(|problem| format!("a sync would refuse this commit: {problem}")).collect();
+    let contributors = brought.contributors.clone();
+    let material = read_material(brought, plan, context).await?;
+    Ok(Looked { material, commit: Some(commit.to_string()), contributors, notes })
+}
+
+/// A preview pins nothing, so it speaks only to hosts whose keys are known.
+fn check_host_keys(plan: &FetchPlan) -> Result<(), RunError> {
+    let brings_known = matches!(&plan.credential, Credential::SshKey { known_hosts: Some(_), .. });
+    if plan.url.scheme() == Scheme::Ssh && plan.host_keys.is_none() && !brings_known {
+        let message = "the host's keys are not pinned yet, and a preview pins none";
+        return Err(run_error("host-keys-unpinned", message, "sync the repository once first"));
+    }
+    Ok(())
+}
+
+fn moved(revision: &Revision, found: &CommitId, expected: &CommitId) -> RunError {
+    let message = format!("{revision} is at {found}, not at {expected}");
+    run_error("ref-moved", message, "ask again for where it is now")
+}

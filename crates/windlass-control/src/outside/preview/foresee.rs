@@ -1,0 +1,66 @@
+//! What would become of each step if it were proposed now.
+
+use windlass_core::conflict::Claimant;
+use windlass_core::diff::Change;
+use windlass_core::gate::Contributors;
+use windlass_core::plan::{Foreseen, Plan};
+use windlass_core::proposal::{Offered, blockers};
+use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::time::Timestamp;
+use windlass_store::{Account, Reading, Repository, StoreError};
+
+use crate::flow::gate::gatekeeper::{Foreseeable, Gatekeeper};
+use crate::flow::sync::material::Material;
+use crate::world::around::World;
+use crate::world::candidate::{Candidate, Declarations};
+
+/// What the gate wants to know beside the change.
+pub(crate) struct Around<'a> {
+    pub(crate) contributors: &'a Contributors,
+    pub(crate) now: Timestamp,
+}
+
+/// Asks the gate about every step, in their order. A step waits only for what the steps before it do not bring.
+pub(crate) async fn all(
+    reading: &mut Reading,
+    (account, repository): (&Account, &Repository),
+    plan: &Plan,
+    material: &mut Material,
+    around: &Around<'_>,
+) -> Result<Vec<Foreseen>, StoreError> {
+    let changes: Vec<Change> = plan.steps.iter().map(|step| step.change.clone()).collect();
+    let offered = reading.proposals_offered(&repository.id).await?;
+    let offered: ResourceMap<&Offered> =
+        offered.iter().map(|offered| (offered.key.clone(), offered)).collect();
+    let candidates: Vec<Candidate<'_>> = changes
+        .iter()
+        .map(|change| {
+            let proposal = offered.get(change.key.kind, &change.key.name);
+            let proposal = proposal.filter(|it| it.base == change.base && it.desired == change.desired);
+            let proposal = proposal.map(|proposal| proposal.id.as_str());
+            Candidate { change, claimant: Claimant::Repository { id: &repository.id, proposal } }
+        })
+        .collect();
+    let declarations = Declarations::Read(&material.desired);
+    let mut world = World::around(reading, &account.id, &candidates, declarations).await?;
+    let keys: Vec<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
+    let gatekeeper = Gatekeeper::before_approvals(account).with_hosts(reading, account, &keys).await?;
+    let places = material.declared_at(&keys);
+    let previous_files = reading.resource_files(&account.id, &keys).await?;
+    let foreseen = candidates.iter().zip(&places).map(|(candidate, place)| {
+        let (change, conflicts) = (candidate.change, world.conflicts(*candidate));
+        let blocked_by = blockers(change, &world, &conflicts);
+        // What conflicts is not made, so that what refers to it waits too.
+        if conflicts.is_empty() {
+            world.make(change, Some(&repository.id));
+        }
+        let declared_at = place.as_ref().map(|(file, _)| file.as_str());
+        let previous = previous_files.get(change.key.kind, &change.key.name).map(String::as_str);
+        let paths: Vec<&str> = declared_at.into_iter().chain(previous).collect();
+        let foreseeable =
+            Foreseeable { change, repository, paths: &paths, contributors: around.contributors };
+        let judgement = gatekeeper.foresee(&foreseeable, around.now);
+        Foreseen::of(judgement, blocked_by)
+    });
+    Ok(foreseen.collect())
+}

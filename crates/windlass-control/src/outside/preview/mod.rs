@@ -1,0 +1,234 @@
+//! Previews: what a commit or files would change, compared with the accepted state, without proposing anything.
+//!
+//! A preview goes the way of a sync run (bring, read, compare) and calls the same functions, but ends in a row of its own.
+//! It makes no run and no proposal, stores nothing as desired, moves no marker and pins no host key. What it fetches goes
+//! into a mirror of its own, so that the one that runs use never holds anything but the tracked branch.
+
+pub mod fetch;
+pub mod foresee;
+pub mod looked;
+pub mod plan;
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use windlass_core::gate::Contributors;
+use windlass_core::manifest::Context;
+use windlass_core::plan::{Confirmation, ReadPlan};
+use windlass_core::quarantine::WorkEnd;
+use windlass_core::tell::{self, Planned};
+use windlass_source::{Branch, BranchError, CommitId, Files, Revision};
+use windlass_store::{Account, Actor, Preview, PreviewSource, Repository, RunError, new_id};
+
+use crate::clock::now;
+use crate::control::Control;
+use crate::failure::{internal, run_error};
+use crate::flow::sync::material::Material;
+use crate::limits::company::Leave;
+use crate::outside::preview::fetch::REFERENCE_HELP;
+use crate::outside::preview::looked::Looked;
+use crate::record;
+use crate::work::error::PreviewError;
+use crate::work::requested::{Requested, requested, to_the_end};
+use crate::world::accepted;
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub(crate) enum Wanted {
+    /// Where a revision leads; which commit that must be, if that is known.
+    Revision(Revision, Option<CommitId>),
+    /// Files that were sent, and what they are called.
+    Files(Files, String),
+}
+
+impl Wanted {
+    /// A branch or a reference.
+    pub(crate) fn reference(text: &str, expected: Option<CommitId>) -> Result<Wanted, BranchError> {
+        Ok(Wanted::Revision(Revision::parse(text)?, expected))
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Wanted::Revision(revision, _) => revision.to_string(),
+            Wanted::Files(_, name) => name.clone(),
+        }
+    }
+
+    fn source(&self) -> PreviewSource {
+        match self {
+            Wanted::Revision(..) => PreviewSource::Git,
+            Wanted::Files(..) => PreviewSource::Files,
+        }
+    }
+}
+
+/// How work ended that made this.
+fn end_of<T>(made: &Result<T, PreviewError>) -> WorkEnd {
+    match made {
+        Ok(_) => WorkEnd::ReadThrough,
+        Err(PreviewError::Failed(_)) => WorkEnd::Failed,
+        Err(PreviewError::Busy | PreviewError::Stopping | PreviewError::Store(_)) => WorkEnd::Untried,
+    }
+}
+
+/// What a reference of a repository would change. For whoever watches pull requests, who has leave to look at it: nobody
+/// asked, so nobody is on the record for it.
+pub(crate) async fn of_ref(
+    server: &Control,
+    repository: &Repository,
+    reference: &str,
+    leave: Leave,
+) -> Result<Preview, PreviewError> {
+    let wanted = Wanted::reference(reference, None)
+        .map_err(|error| run_error("bad-ref", error.to_string(), REFERENCE_HELP))?;
+    let _turn = server.preview_turns().take(&repository.account_id).await?;
+    let asked =
+        Asked { repository: repository.clone(), wanted, confirmation: Confirmation::Missing, by: None };
+    make_now(server, asked, leave).await
+}
+
+/// What the tracked branch of a repository leads to now, read as if it were another account's, because someone asks.
+pub(crate) async fn read_branch(
+    server: &Control,
+    account: &Account,
+    repository: &Repository,
+    context: Context,
+) -> Result<Looked, PreviewError> {
+    let branch = Branch::parse(&repository.branch)
+        .map_err(|error| run_error("branch", error.to_string(), error.help()))?;
+    let turn = server.preview_turns().take(&repository.account_id).await?;
+    let (server, account, repository) = (server.clone(), account.clone(), repository.clone());
+    let revision = (Revision::Branch(branch), None);
+    to_the_end(turn, async move {
+        let look = |leave| fetch::look(&server, &account, &repository, revision, (context, leave));
+        requested(&server, &Requested::Of(repository.clone()), look, end_of).await
+    })
+    .await
+}
+
+/// A preview as a comment for a forge.
+pub(crate) fn markdown(preview: &Preview) -> Result<String, serde_json::Error> {
+    let plan: ReadPlan = serde_json::from_str(&preview.document)?;
+    Ok(tell::markdown(&Planned::read(&plan)))
+}
+
+/// A preview that someone asks for.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) repository: Repository,
+    pub(crate) wanted: Wanted,
+    pub(crate) confirmation: Confirmation,
+    pub(crate) by: Option<Actor>,
+}
+
+/// Makes a preview that someone asks for and keeps it, on a task that holds its turn to the end. The one that is returned
+/// has its whole document; the one that is kept may lack its last steps.
+pub(crate) async fn make(
+    server: &Control,
+    asked: Asked,
+    turn: impl Send + 'static,
+) -> Result<Preview, PreviewError> {
+    let server = server.clone();
+    let request = match &asked.wanted {
+        Wanted::Revision(..) => Requested::Of(asked.repository.clone()),
+        Wanted::Files(..) => Requested::Sent(asked.repository.clone()),
+    };
+    to_the_end(turn, async move {
+        requested(&server, &request, |leave| make_now(&server, asked, leave), end_of).await
+    })
+    .await
+}
+
+async fn make_now(server: &Control, asked: Asked, leave: Leave) -> Result<Preview, PreviewError> {
+    let Asked { repository, wanted, confirmation, by } = asked;
+    let repository = &repository;
+    let mut reading = server.store().read().await?;
+    let account = reading.account(&repository.account_id).await?;
+    let account = account.ok_or_else(|| run_error("repository-removed", "the repository was removed", ""))?;
+    let context = accepted::reading_context(&mut reading, &account).await?;
+    drop(reading);
+    let (reference, source) = (wanted.name(), wanted.source());
+    let looked = match wanted {
+        Wanted::Revision(revision, expected) => {
+            fetch::look(server, &account, repository, (revision, expected), (context, leave.clone())).await?
+        }
+        Wanted::Files(files, _) => {
+            let prefix = repository.path_prefix.clone();
+            let material = read_files(files, context, prefix, leave.clone()).await?;
+            let notes = not_compared(&material.unknown_contents).into_iter().collect();
+            Looked { material, commit: None, contributors: Contributors::default(), notes }
+        }
+    };
+    let commit_sha = looked.commit.clone();
+    let planning = plan::Planning { account: &account, repository, confirmation, reference: &reference };
+    let found = planning.plan(server, looked).await?;
+    let preview = Preview {
+        id: new_id(),
+        account_id: account.id.clone(),
+        repository_id: repository.id.clone(),
+        reference,
+        source,
+        commit_sha,
+        base_commit: repository.good_commit.clone(),
+        requested_by: by.as_ref().map(|actor| actor.name.clone()),
+        outcome: found.outcome,
+        changes: found.changes,
+        document: found.whole,
+        created_at: now(),
+    };
+    keep(server, preview, found.short, repository, by.as_ref()).await
+}
+
+/// What whoever sent files without saying what stands at the paths they name must know.
+fn not_compared(unknown: &BTreeSet<String>) -> Option<String> {
+    let first = unknown.first()?;
+    let (paths, more) = match unknown.len() {
+        1 => ("a path", String::new()),
+        many => ("some paths", format!(" and {} more", many - 1)),
+    };
+    Some(format!(
+        "the content of {paths} was not sent and is not compared: {first}{more}; send it as `contents`"
+    ))
+}
+
+/// Reads files that were sent, on a thread that may block.
+async fn read_files(
+    files: Files,
+    context: Context,
+    prefix: String,
+    leave: Leave,
+) -> Result<Material, RunError> {
+    let task = tokio::task::spawn_blocking(move || {
+        let _leave = leave;
+        Material::read(&files, &context, &prefix)
+    });
+    task.await.map_err(|panic| internal(&panic))
+}
+
+/// Keeps a preview in place of the last one of its reference.
+async fn keep(
+    server: &Control,
+    mut preview: Preview,
+    short: Option<String>,
+    repository: &Repository,
+    by: Option<&Actor>,
+) -> Result<Preview, PreviewError> {
+    let mut writing = server.store().write_account(&preview.account_id).await?;
+    if writing.repository(&preview.account_id, &repository.id).await?.is_none() {
+        return Err(run_error("repository-removed", "the repository was removed", "").into());
+    }
+    preview.id = match short {
+        Some(document) => writing.preview_put(&Preview { document, ..preview.clone() }).await?,
+        None => writing.preview_put(&preview).await?,
+    };
+    if let Some(actor) = by {
+        let detail = json!({
+            "ref": preview.reference, "source": preview.source.slug(), "commit_sha": preview.commit_sha,
+            "preview_id": preview.id,
+        });
+        let target = ("repository", repository.name.as_str());
+        writing.audit(record::entry(actor, "repository.preview", target, detail, preview.created_at));
+    }
+    server.commit(writing).await?;
+    Ok(preview)
+}

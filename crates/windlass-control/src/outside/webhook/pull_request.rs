@@ -1,0 +1,66 @@
+//! What is done about pull requests: those into the followed branch are to be looked at.
+
+use windlass_core::time::Timestamp;
+use windlass_forge::hook::{Origin, PullRequest, PullRequestAction, Sender};
+use windlass_store::{AccountWriting, PullRequestWish, Repository, StoreError};
+
+use crate::outside::webhook::outcome::Outcome;
+
+/// A pull request of a repository was opened, changed or closed. Whatever this writes becomes true with the note that the
+/// delivery came.
+pub(crate) async fn pull_request_changed(
+    writing: &mut AccountWriting,
+    repository: &Repository,
+    sender: Sender,
+    request: &PullRequest,
+    now: Timestamp,
+) -> Result<Outcome, StoreError> {
+    let ignored = |reason: String| Ok(Outcome::Ignored(reason));
+    let Ok(number) = i64::try_from(request.number) else {
+        return ignored("no pull request has such a number".to_owned());
+    };
+    if request.base_branch != repository.branch {
+        return ignored(format!("the pull request is not for the branch {}", repository.branch));
+    }
+    match (request.action, request.reference(sender)) {
+        (PullRequestAction::Opened | PullRequestAction::Updated, _)
+            if request.origin == Origin::Fork && !plans_forks(repository) =>
+        {
+            ignored(format!(
+                "pull request {number} comes from a fork, and {} plans none of those: its forge setting \
+                 previews_of_forks lets it",
+                repository.name
+            ))
+        }
+        (PullRequestAction::Opened | PullRequestAction::Updated, _)
+            if repository.quarantines.pull_requests.is_some() =>
+        {
+            ignored(format!("pull requests of {} are quarantined until someone releases it", repository.name))
+        }
+        (PullRequestAction::Opened | PullRequestAction::Updated, Some(reference)) => {
+            let wish = PullRequestWish {
+                account_id: repository.account_id.clone(),
+                repository_id: repository.id.clone(),
+                number,
+                reference,
+                commit_sha: request.head_sha.clone(),
+                attempts: 0,
+            };
+            writing.pull_request_want(&wish, now).await?;
+            Ok(Outcome::Accepted)
+        }
+        (PullRequestAction::Opened | PullRequestAction::Updated, None) => {
+            ignored("this forge has no fetchable pull-request references".to_owned())
+        }
+        (PullRequestAction::Closed, _) => {
+            writing.pull_request_forget(&repository.id, number).await?;
+            ignored("the pull request is closed".to_owned())
+        }
+        (PullRequestAction::Other, _) => ignored("the pull request's content did not change".to_owned()),
+    }
+}
+
+/// Whether pull requests are planned that anybody can open.
+fn plans_forks(repository: &Repository) -> bool {
+    repository.forge.as_ref().is_some_and(|forge| forge.previews_of_forks)
+}

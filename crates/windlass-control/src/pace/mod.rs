@@ -1,0 +1,83 @@
+//! What all loops share: waiting for a nudge, a time or the end.
+
+pub mod workers;
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use windlass_store::StoreError;
+
+use crate::clock::now;
+use crate::control::Control;
+use crate::metrics::{self, Outcome};
+
+/// Why waiting ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// There may be something to do.
+    Over,
+    /// The server stops.
+    Stopping,
+}
+
+/// Waits for a nudge, or for so long, or for the server to stop.
+pub(crate) async fn pause(server: &Control, nudge: &Notify, length: Duration) -> Pause {
+    let mut stopping = server.watch_stopping();
+    if *stopping.borrow_and_update() {
+        return Pause::Stopping;
+    }
+    tokio::select! {
+        () = nudge.notified() => Pause::Over,
+        () = tokio::time::sleep(length) => Pause::Over,
+        _ = stopping.changed() => Pause::Stopping,
+    }
+}
+
+/// Takes turns until the server stops: after a nudge, or when it is time again, or soon after the database failed.
+/// `part` is what is in trouble when a turn fails. Running a turn twice must change nothing.
+pub(crate) async fn every(
+    server: &Control,
+    part: &'static str,
+    nudge: &Notify,
+    rhythm: Duration,
+    mut turn: impl AsyncFnMut(&Control) -> Result<(), StoreError>,
+) {
+    let pace = Pace { part, nudge, rhythm };
+    while !server.is_stopping() {
+        let begun = Instant::now();
+        let turned = turn(server).await;
+        if pace.rest(server, begun, turned).await == Pause::Stopping {
+            break;
+        }
+    }
+}
+
+/// How a loop rests between its turns.
+pub(crate) struct Pace<'p> {
+    /// What is in trouble when a turn fails.
+    pub(crate) part: &'static str,
+    /// What ends a rest early.
+    pub(crate) nudge: &'p Notify,
+    /// How long it lasts otherwise.
+    pub(crate) rhythm: Duration,
+}
+
+impl Pace<'_> {
+    /// Notes what came of a turn, and rests until the next.
+    pub(crate) async fn rest(
+        &self,
+        server: &Control,
+        begun: Instant,
+        turned: Result<(), StoreError>,
+    ) -> Pause {
+        metrics::turn(self.part, Outcome::of(&turned), begun.elapsed(), now().as_millis() / 1000);
+        let pause_for = match turned {
+            Ok(()) => {
+                server.clear_trouble(self.part);
+                self.rhythm
+            }
+            Err(error) => server.report_trouble(self.part, &error),
+        };
+        pause(server, self.nudge, pause_for).await
+    }
+}

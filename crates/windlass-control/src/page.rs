@@ -1,0 +1,77 @@
+//! Pages of lists: a limit, and a cursor that only this server understands.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+use windlass_api::types::PageMeta;
+
+use crate::refusal::Refusal;
+
+const DEFAULT_LIMIT: usize = 50;
+
+const MAX_LIMIT: usize = 500;
+
+/// The page a caller asks for.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct PageQuery {
+    /// How many there are on a page.
+    pub limit: Option<usize>,
+    /// Where the page begins, as the page before said.
+    pub cursor: Option<String>,
+}
+
+impl PageQuery {
+    /// How many.
+    pub fn limit(&self) -> Result<usize, Refusal> {
+        match self.limit.unwrap_or(DEFAULT_LIMIT) {
+            limit @ 1..=MAX_LIMIT => Ok(limit),
+            _ => Err(Refusal::bad_request(
+                format!("limit is 1 to {MAX_LIMIT}"),
+                "ask for pages and follow next_cursor",
+            )),
+        }
+    }
+
+    /// Where the last page ended.
+    fn after(&self) -> Result<Option<String>, Refusal> {
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.map(Some).ok_or_else(foreign)
+    }
+
+    /// Where the last page ended, as what this list goes by.
+    pub fn after_as<T>(&self, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Refusal> {
+        self.after()?.map(|text| read(&text).ok_or_else(foreign)).transpose()
+    }
+}
+
+/// An id as it stands in a cursor.
+pub fn read_id(text: &str) -> Option<String> {
+    uuid::Uuid::try_parse(text).ok().map(|_| text.to_owned())
+}
+
+fn foreign() -> Refusal {
+    Refusal::bad_request("the cursor is not one of this server", "send back meta.next_cursor")
+}
+
+/// Cuts a list that was read with one item more than a page has, and tells where it goes on.
+pub fn cut<T>(items: &mut Vec<T>, limit: usize, position: impl Fn(&T) -> String) -> PageMeta {
+    let is_more = items.len() > limit;
+    items.truncate(limit);
+    let next_cursor = items.last().filter(|_| is_more).map(|item| URL_SAFE_NO_PAD.encode(position(item)));
+    PageMeta { next_cursor, limit }
+}
+
+/// The version the caller wants to change, from `If-Match`.
+pub struct IfMatch(pub Option<i64>);
+
+impl IfMatch {
+    /// Fails unless the version is the one the caller knows, if they said so.
+    pub(crate) fn check(&self, version: i64) -> Result<(), Refusal> {
+        match self.0 {
+            Some(known) if known != version => Err(Refusal::precondition()),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Passwords: argon2id, on threads that may take their time.
+
+use argon2::Argon2;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use tokio::sync::Semaphore;
+use windlass_core::redacted::Redacted;
+
+/// Shorter ones can be guessed.
+const MIN_LENGTH: usize = 12;
+
+/// Longer ones only cost time.
+const MAX_LENGTH: usize = 1024;
+
+/// What is verified when there is no such person, so that both take the same time.
+const NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// Passwords that are hashed or verified at once: each takes 19 MiB and a core. The work itself keeps its room, because it
+/// goes on when whoever asked hangs up.
+const AT_ONCE: usize = 4;
+
+static ROOM: Semaphore = Semaphore::const_new(AT_ONCE);
+
+/// Hashes a password.
+pub async fn hash_password(password: Redacted<String>) -> Option<Redacted<String>> {
+    let room = ROOM.acquire().await.ok()?;
+    let hash = tokio::task::spawn_blocking(move || {
+        let _room = room;
+        Argon2::default().hash_password(password.expose().as_bytes()).ok().map(|hash| hash.to_string())
+    });
+    hash.await.ok().flatten().map(Redacted::new)
+}
+
+/// Whether a password is the one that was hashed. Takes as long when there is no hash.
+pub async fn verify_password(password: Redacted<String>, hash: Option<Redacted<String>>) -> bool {
+    let Ok(room) = ROOM.acquire().await else { return false };
+    let verified = tokio::task::spawn_blocking(move || {
+        let _room = room;
+        let is_known = hash.is_some();
+        let text = hash.map_or_else(|| NOBODY.to_owned(), |hash| hash.expose().clone());
+        let Ok(parsed) = PasswordHash::new(&text) else { return false };
+        Argon2::default().verify_password(password.expose().as_bytes(), &parsed).is_ok() && is_known
+    });
+    verified.await.unwrap_or(false)
+}
+
+/// Why a password will not do.
+pub fn check_strength(password: &str, email: &str) -> Result<(), String> {
+    let length = password.chars().count();
+    if length < MIN_LENGTH {
+        return Err(format!("a password has at least {MIN_LENGTH} characters, this one has {length}"));
+    }
+    if password.len() > MAX_LENGTH {
+        return Err(format!("a password has at most {MAX_LENGTH} bytes"));
+    }
+    let mut seen: Vec<char> = password.chars().collect();
+    seen.sort_unstable();
+    seen.dedup();
+    if seen.len() < 5 || password.eq_ignore_ascii_case(email) {
+        return Err("this password is too easy to guess".to_owned());
+    }
+    Ok(())
+}
+
+/// A password that is shown once and changed at the first sign-in.
+pub(crate) fn one_time_password() -> Redacted<String> {
+    Redacted::new(URL_SAFE_NO_PAD.encode(rand::random::<[u8; 15]>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_password_is_verified_against_its_hash_and_nobody_has_one() {
+        let secret = |text: &str| Redacted::new(text.to_owned());
+        let hash = hash_password(secret("correct horse battery")).await;
+        assert!(hash.as_ref().is_some_and(|hash| hash.expose().starts_with("$argon2id$")));
+        assert!(verify_password(secret("correct horse battery"), hash.clone()).await);
+        assert!(!verify_password(secret("Correct horse battery"), hash).await);
+        assert!(!verify_password(secret("anything"), None).await);
+    }
+
+    #[test]
+    fn easy_passwords_are_refused_with_the_reason() {
+        assert!(check_strength("short", "a@b").is_err());
+        assert!(check_strength("aaaaaaaaaaaaaaaa", "a@b").is_err());
+        assert!(check_strength("ada@example.com", "Ada@example.com").is_err());
+        assert!(check_strength("correct horse battery", "a@b").is_ok());
+    }
+}

@@ -1,0 +1,49 @@
+//! Why work that someone asked for was not done.
+
+use windlass_store::{RunError, StoreError};
+
+use crate::limits::fair_turns::Busy;
+use crate::refusal::{Refusal, RefusalKind};
+
+impl From<PreviewError> for Refusal {
+    fn from(error: PreviewError) -> Refusal {
+        match error {
+            PreviewError::Busy => Refusal::busy("too many previews are being made"),
+            PreviewError::Stopping => {
+                let help = "try again when it is back";
+                Refusal::new(RefusalKind::Unavailable, "stopping", "the server stops", help)
+            }
+            PreviewError::Failed(error) => error.into(),
+            PreviewError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// Why there is no preview.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PreviewError {
+    /// As many as may be made at a time are being made.
+    #[error("too many previews are being made")]
+    Busy,
+    /// The server stops.
+    #[error("the server stops")]
+    Stopping,
+    /// What was asked for cannot be had.
+    #[error("{}", .0.message)]
+    Failed(RunError),
+    /// The database failed.
+    #[error("could not make a preview")]
+    Store(#[from] StoreError),
+}
+
+impl From<Busy> for PreviewError {
+    fn from(_: Busy) -> PreviewError {
+        PreviewError::Busy
+    }
+}
+
+impl From<RunError> for PreviewError {
+    fn from(error: RunError) -> PreviewError {
+        PreviewError::Failed(error)
+    }
+}

@@ -1,0 +1,113 @@
+//! A sign-in that is under way, kept by the browser that began it: signed, so that it is ours, and for ten minutes.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq as _;
+use windlass_core::digest::Digest;
+use windlass_core::time::Timestamp;
+
+/// How long people have at the provider, in seconds.
+pub const ATTEMPT_SECONDS: u64 = 600;
+
+/// What its signature is for. A session's is for something else, so that neither can be used as the other.
+const AUDIENCE: &str = "windlass-sign-in";
+
+/// A sign-in that is under way.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Attempt {
+    aud: String,
+    exp: i64,
+    issuer: String,
+    pub(crate) state: String,
+    pub(crate) nonce: String,
+    pub(crate) verifier: String,
+    /// Where to go afterwards.
+    pub next: String,
+    /// Which account, if one was named.
+    pub account: Option<String>,
+}
+
+fn random_word() -> String {
+    URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
+}
+
+impl Attempt {
+    /// A new one at this issuer.
+    pub(crate) fn new(issuer: &str, next: &str, account: Option<&str>, now: Timestamp) -> Attempt {
+        Attempt {
+            aud: AUDIENCE.to_owned(),
+            exp: now.as_millis() / 1000 + i64::try_from(ATTEMPT_SECONDS).unwrap_or(i64::MAX),
+            issuer: issuer.to_owned(),
+            state: random_word(),
+            nonce: random_word(),
+            verifier: random_word(),
+            next: next.to_owned(),
+            account: account.map(str::to_owned),
+        }
+    }
+
+    /// What the provider is told of the verifier: enough to recognise it, not enough to know it.
+    pub(crate) fn challenge(&self) -> String {
+        URL_SAFE_NO_PAD.encode(Digest::of(self.verifier.as_bytes()).as_bytes())
+    }
+
+    /// Whether an answer belongs to it.
+    pub(crate) fn is_answered_by(&self, state: &str) -> bool {
+        bool::from(self.state.as_bytes().ct_eq(state.as_bytes()))
+    }
+
+    /// The same as a cookie's value.
+    pub(crate) fn sealed(&self, key: &[u8]) -> String {
+        let key = EncodingKey::from_secret(key);
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), self, &key).unwrap_or_default()
+    }
+
+    /// The one in a cookie, if we put it there for this issuer and not too long ago.
+    pub(crate) fn open(value: &str, key: &[u8], issuer: &str) -> Option<Attempt> {
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.set_audience(&[AUDIENCE]);
+        validation.set_required_spec_claims(&["exp", "aud"]);
+        validation.leeway = 0;
+        let attempt: Attempt =
+            jsonwebtoken::decode(value, &DecodingKey::from_secret(key), &validation).ok()?.claims;
+        (attempt.issuer == issuer).then_some(attempt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    /// The library that opens attempts looks at the system's clock itself.
+    fn now() -> Timestamp {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or_default())
+    }
+
+    #[test]
+    fn an_attempt_is_opened_only_with_its_key_and_at_its_issuer() {
+        let mut attempt = Attempt::new("https://id.example.com", "/app", None, now());
+        let sealed = attempt.sealed(b"key");
+        let open = |value: &str, key: &[u8], issuer: &str| Attempt::open(value, key, issuer).is_some();
+        assert!(open(&sealed, b"key", "https://id.example.com"));
+        assert!(!open(&sealed, b"other", "https://id.example.com"));
+        assert!(!open(&sealed, b"key", "https://other.example.com"));
+        assert!(attempt.is_answered_by(&attempt.state.clone()) && !attempt.is_answered_by(""));
+        attempt.exp = now().as_millis() / 1000 - 1;
+        assert!(!open(&attempt.sealed(b"key"), b"key", "https://id.example.com"));
+        attempt.exp += 600;
+        attempt.aud = "windlass".to_owned();
+        assert!(!open(&attempt.sealed(b"key"), b"key", "https://id.example.com"));
+    }
+
+    #[test]
+    fn the_challenge_is_the_one_of_the_standard() {
+        let mut attempt = Attempt::new("", "", None, Timestamp::from_millis(0));
+        "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".clone_into(&mut attempt.verifier);
+        assert_eq!(attempt.challenge(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    }
+}

@@ -1,0 +1,150 @@
+//! Who an ID token says someone is. Everything in it is hostile: it is whatever a directory somewhere was filled with.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::error::OidcError;
+
+/// More groups than this are refused: nobody maps so many, and each is compared.
+const MAX_GROUPS: usize = 2000;
+
+/// A group's name in bytes. Directories write whole paths.
+const MAX_GROUP: usize = 1024;
+
+/// A subject in characters, as the standard has it.
+const MAX_SUBJECT: usize = 255;
+
+/// Someone whom the provider knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    /// Who they are at this issuer, for ever.
+    pub subject: String,
+    /// Their e-mail address, as the provider spells it.
+    pub email: String,
+    /// Whether the provider says that the address is theirs.
+    pub email_is: EmailIs,
+    /// What they are called.
+    pub name: String,
+    /// Their groups, exactly as spelled.
+    pub groups: BTreeSet<String>,
+}
+
+/// Whether an address is someone's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmailIs {
+    /// The provider says that it is theirs.
+    Verified,
+    /// Nobody checked that it is theirs.
+    Claimed,
+}
+
+/// Reads the claims of a verified token.
+pub(crate) fn read(claims: &Map<String, Value>, groups_claim: &str) -> Result<Stranger, OidcError> {
+    let text = |name: &str| claims.get(name).and_then(Value::as_str).unwrap_or_default();
+    let subject = text("sub");
+    let is_plain = |text: &str| !text.chars().any(char::is_control);
+    if subject.trim().is_empty() || subject.chars().count() > MAX_SUBJECT || !is_plain(subject) {
+        return Err(OidcError::Nobody { claim: "sub" });
+    }
+    let email = text("email").trim();
+    if email.is_empty() {
+        return Err(OidcError::Nobody { claim: "email" });
+    }
+    Ok(Stranger {
+        subject: subject.to_owned(),
+        email: email.to_owned(),
+        // Literally true: a text that says so was typed by someone.
+        email_is: match claims.get("email_verified") {
+            Some(Value::Bool(true)) => EmailIs::Verified,
+            _ => EmailIs::Claimed,
+        },
+        name: text("name").trim().chars().filter(|c| !c.is_control()).take(100).collect(),
+        groups: read_groups(claims, groups_claim)?,
+    })
+}
+
+fn read_groups(claims: &Map<String, Value>, name: &str) -> Result<BTreeSet<String>, OidcError> {
+    let refused = |reason| OidcError::Groups { reason };
+    let listed: Vec<&Value> = match claims.get(name) {
+        None | Some(Value::Null) => {
+            // Entra ID leaves them out when there are too many, and says where to ask.
+            let elsewhere = claims.get("_claim_names").and_then(Value::as_object);
+            return match elsewhere.is_some_and(|names| names.contains_key(name)) {
+                true => Err(refused("there are too many, and the provider left them out")),
+                false => Ok(BTreeSet::new()),
+            };
+        }
+        Some(Value::Array(listed)) => listed.iter().collect(),
+        // One group, as some providers write it.
+        Some(one @ Value::String(_)) => vec![one],
+        Some(_) => return Err(refused("they are not a list")),
+    };
+    if listed.len() > MAX_GROUPS {
+        return Err(refused("there are too many"));
+    }
+    let names = listed.into_iter().map(|group| match group {
+        Value::String(group) if group.len() <= MAX_GROUP => Ok(group.clone()),
+        Value::String(_) => Err(refused("a name is too long")),
+        _ => Err(refused("one of them is not a name")),
+    });
+    names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read_json(claims: Value) -> Result<Stranger, String> {
+        let Value::Object(claims) = claims else { unreachable!("an object was written") };
+        read(&claims, "groups").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn who_has_no_subject_or_no_address_is_nobody() {
+        for subject in
+            [json!(""), json!("  "), json!(7), json!(null), json!("a\u{0}b"), json!("x".repeat(256))]
+        {
+            let told = read_json(json!({"sub": subject, "email": "ada@example.com"}));
+            assert_eq!(told, Err("the ID token has no usable `sub`".to_owned()), "{subject}");
+        }
+        for email in [json!(""), json!(" "), json!(["ada@example.com"]), json!(null)] {
+            let told = read_json(json!({"sub": "1", "email": email}));
+            assert_eq!(told, Err("the ID token has no usable `email`".to_owned()), "{email}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_verified_only_if_that_is_literally_true() {
+        for (said, expected) in [
+            (json!(true), EmailIs::Verified),
+            (json!("true"), EmailIs::Claimed),
+            (json!(1), EmailIs::Claimed),
+            (json!(false), EmailIs::Claimed),
+            (json!(null), EmailIs::Claimed),
+        ] {
+            let read = read_json(json!({"sub": "1", "email": "a@b", "email_verified": said}));
+            assert_eq!(read.expect("someone").email_is, expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn groups_are_a_bounded_list_of_names_as_they_are_spelled() {
+        let groups = |value: Value| {
+            read_json(json!({"sub": "1", "email": "a@b", "groups": value}))
+                .map(|stranger| stranger.groups.into_iter().collect::<Vec<_>>())
+        };
+        assert_eq!(groups(json!(["ops", "Ops", "ops"])).expect("groups"), ["Ops", "ops"]);
+        assert_eq!(groups(json!("ops")).expect("groups"), ["ops"]);
+        assert_eq!(groups(json!(null)).expect("none"), Vec::<String>::new());
+        let many: Vec<String> = (0..=MAX_GROUPS).map(|n| n.to_string()).collect();
+        for hostile in [json!({"ops": true}), json!([["ops"]]), json!([1]), json!(7), json!(many)] {
+            assert!(groups(hostile).is_err());
+        }
+        assert!(groups(json!(["x".repeat(MAX_GROUP + 1)])).is_err());
+        let overage = json!({"sub": "1", "email": "a@b", "_claim_names": {"groups": "src1"}});
+        assert!(read_json(overage).is_err_and(|told| told.contains("left them out")));
+    }
+}

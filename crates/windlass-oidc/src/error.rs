@@ -1,0 +1,206 @@
+//! Why someone could not sign in through the provider: for the log with every detail, for the page without any text of
+//! the provider's.
+
+/// What an ID token is refused for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenFault {
+    /// It is no token, or signed in a way that proves nothing, or not at all.
+    #[error("it is not signed in a way that can be trusted")]
+    Algorithm,
+    /// None of the provider's keys made it.
+    #[error("none of the provider's keys signed it")]
+    Key,
+    /// A key should have made it and has not.
+    #[error("its signature is wrong")]
+    Signature,
+    /// Another provider made it.
+    #[error("another issuer made it")]
+    Issuer,
+    /// It is for someone else.
+    #[error("it is for another client")]
+    Audience,
+    /// It is from another sign-in.
+    #[error("it belongs to another sign-in")]
+    Nonce,
+    /// It is no longer, or not yet, good.
+    #[error("it is not good at this time")]
+    Time,
+    /// Something that every ID token says is missing.
+    #[error("it is incomplete")]
+    Incomplete,
+}
+
+/// Why someone could not sign in through the provider.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum OidcError {
+    /// The provider does not answer.
+    #[error("the provider's {what} cannot be reached: {reason}")]
+    Unreachable {
+        /// What was asked of the provider.
+        what: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The provider answers with something else.
+    #[error("the provider's {what} answered with status {status}")]
+    Status {
+        /// What was asked of the provider.
+        what: &'static str,
+        /// What it answered.
+        status: u16,
+    },
+    /// The provider's answer is not what it should be.
+    #[error("the provider's {what} cannot be read")]
+    Unreadable {
+        /// What was asked of the provider.
+        what: &'static str,
+    },
+    /// The provider says it is another one.
+    #[error("the provider calls itself {said:?}, and --oidc-issuer says otherwise")]
+    OtherIssuer {
+        /// The issuer it named.
+        said: String,
+    },
+    /// An address of the provider would be asked where others can listen.
+    #[error("the provider's {what} is not at an https:// address")]
+    Plain {
+        /// What was asked of the provider.
+        what: &'static str,
+    },
+    /// The client's secret cannot be read.
+    #[error("{0}")]
+    Secret(String),
+    /// The provider does not know this server.
+    #[error("the provider refuses this server's client id or secret ({code})")]
+    Client {
+        /// Its own word for it.
+        code: String,
+    },
+    /// No sign-in is under way in this browser, or it took too long.
+    #[error("no sign-in is under way in this browser")]
+    NotUnderWay,
+    /// The answer belongs to another sign-in.
+    #[error("the answer belongs to another sign-in")]
+    State,
+    /// The answer comes from another provider.
+    #[error("the answer comes from another provider")]
+    AnswerIssuer,
+    /// The person, or the provider, said no.
+    #[error("the provider refused the sign-in ({code})")]
+    Denied {
+        /// Its own word for it.
+        code: String,
+    },
+    /// The code is not good, or no longer.
+    #[error("the provider does not take the code ({code})")]
+    Code {
+        /// Its own word for it.
+        code: String,
+    },
+    /// The ID token proves nothing.
+    #[error("the ID token is refused: {0}")]
+    Token(#[from] TokenFault),
+    /// The ID token does not say who someone is.
+    #[error("the ID token has no usable `{claim}`")]
+    Nobody {
+        /// Which claim is missing.
+        claim: &'static str,
+    },
+    /// The groups are not a list of names, or too many.
+    #[error("the groups in the ID token cannot be used: {reason}")]
+    Groups {
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+/// Whose fault it is, as far as the person in front of the browser is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Theirs, or whatever they sent: asking again in the same way does not help.
+    Person,
+    /// The provider's, or the server's settings for it.
+    Provider,
+}
+
+/// What a page says.
+pub struct Told {
+    /// Whose fault it is.
+    pub fault: Fault,
+    /// The word for it that programs look at.
+    pub code: &'static str,
+    /// What happened.
+    pub message: &'static str,
+    /// What to do about it.
+    pub help: &'static str,
+}
+
+const ADMIN: &str = "tell an administrator: the server's log says more";
+
+const AGAIN: &str = "start again from this page";
+
+impl OidcError {
+    /// The same for the person in front of the browser.
+    pub fn told(&self) -> Told {
+        let (fault, code, message, help) = match self {
+            OidcError::Unreachable { .. } | OidcError::Status { .. } => (
+                Fault::Provider,
+                "sso-unavailable",
+                "the provider of single sign-on does not answer",
+                "try again in a minute; whoever has a password can use it meanwhile",
+            ),
+            OidcError::Unreadable { .. } | OidcError::OtherIssuer { .. } | OidcError::Plain { .. } => (
+                Fault::Provider,
+                "sso-misconfigured",
+                "the provider of single sign-on does not say what it should",
+                ADMIN,
+            ),
+            OidcError::Secret(_) | OidcError::Client { .. } => (
+                Fault::Provider,
+                "sso-misconfigured",
+                "the provider of single sign-on does not know this server",
+                ADMIN,
+            ),
+            OidcError::NotUnderWay => (
+                Fault::Person,
+                "sso-not-under-way",
+                "no sign-in is under way in this browser, or it took longer than ten minutes",
+                "start again from this page; if cookies are off, allow them for this site",
+            ),
+            OidcError::State | OidcError::AnswerIssuer => {
+                (Fault::Person, "sso-foreign-answer", "that answer belongs to another sign-in", AGAIN)
+            }
+            OidcError::Denied { .. } => {
+                (Fault::Person, "sso-denied", "the provider did not let you sign in", "ask whoever runs it")
+            }
+            OidcError::Code { .. } => {
+                (Fault::Person, "sso-code", "the provider no longer takes this sign-in", AGAIN)
+            }
+            OidcError::Token(_) => {
+                (Fault::Person, "sso-token", "what the provider sent proves nothing about you", ADMIN)
+            }
+            OidcError::Nobody { claim: "email" } => (
+                Fault::Person,
+                "sso-no-email",
+                "the provider does not tell your e-mail address",
+                "have one entered there, and the scope `email` released to Windlass",
+            ),
+            OidcError::Nobody { .. } => {
+                (Fault::Person, "sso-nobody", "the provider does not tell who you are", ADMIN)
+            }
+            OidcError::Groups { .. } => (
+                Fault::Person,
+                "sso-groups",
+                "the provider tells your groups in a way that cannot be used",
+                ADMIN,
+            ),
+        };
+        Told { fault, code, message, help }
+    }
+}
+
+/// An error code of the provider's for the log: a short word, whatever was sent.
+pub(crate) fn code_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    text.chars().filter(|c| is_plain(*c)).take(60).collect()
+}

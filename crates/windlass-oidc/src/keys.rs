@@ -1,0 +1,90 @@
+//! The provider's keys. A token that names a key nobody knows makes them be fetched once more, but not for everyone who
+//! sends one.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, KeyAlgorithm, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey};
+use serde_json::Value;
+use url::Url;
+
+use crate::error::OidcError;
+use crate::wire::Wire;
+
+/// A provider takes keys back by no longer listing them.
+const GOOD_FOR: Duration = Duration::from_secs(3600);
+
+/// Keys that nobody knows are looked for no more often than this.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// More than any provider has; each is tried against a token that names none.
+const MAX_KEYS: usize = 64;
+
+/// The keys that sign ID tokens.
+#[derive(Debug, Default)]
+pub(crate) struct Keys(Vec<Jwk>);
+
+impl Keys {
+    /// Reads a key set. What is not a key for signing, or of a kind we do not know, is left out.
+    pub(crate) fn read(set: &Value) -> Option<Keys> {
+        let listed = set.get("keys")?.as_array()?.iter().take(MAX_KEYS);
+        let keys = listed.filter_map(|key| serde_json::from_value::<Jwk>(key.clone()).ok());
+        let signs = |key: &Jwk| {
+            let purpose = key.common.public_key_use.as_ref();
+            purpose.is_none_or(|purpose| *purpose == PublicKeyUse::Signature)
+        };
+        Some(Keys(keys.filter(signs).collect()))
+    }
+
+    /// The keys that can have made a signature of this kind; of this name, if the token names one.
+    pub(crate) fn fitting(&self, name: Option<&str>, algorithm: Algorithm) -> Vec<DecodingKey> {
+        let is_named = |key: &&Jwk| name.is_none_or(|name| key.common.key_id.as_deref() == Some(name));
+        let is_for =
+            |key: &&Jwk| key.common.key_algorithm.is_none_or(|named| named == KeyAlgorithm::from(algorithm));
+        // A secret in a list that everyone can read proves nothing.
+        let is_public = |key: &&Jwk| !matches!(key.algorithm, AlgorithmParameters::OctetKey(_));
+        let keys = self.0.iter().filter(is_named).filter(is_for).filter(is_public);
+        keys.filter_map(|key| DecodingKey::from_jwk(key).ok())
+            .filter(|key| key.family().algorithms().contains(&algorithm))
+            .collect()
+    }
+}
+
+/// The keys as they were last fetched.
+#[derive(Debug, Default)]
+pub(crate) struct KeyRing {
+    known: Option<(Instant, Arc<Keys>)>,
+    looked_again: Option<Instant>,
+}
+
+impl KeyRing {
+    /// The keys, fetched if they are not known or were fetched long ago.
+    pub(crate) async fn keys(&mut self, wire: &Wire, url: &Url) -> Result<Arc<Keys>, OidcError> {
+        match &self.known {
+            Some((at, keys)) if at.elapsed() < GOOD_FOR => Ok(Arc::clone(keys)),
+            _ => self.fetch(wire, url).await,
+        }
+    }
+
+    /// The keys, fetched anew unless that was just tried.
+    pub(crate) async fn fresh_keys(
+        &mut self,
+        wire: &Wire,
+        url: &Url,
+    ) -> Result<Option<Arc<Keys>>, OidcError> {
+        if self.looked_again.is_some_and(|at| at.elapsed() < LOOK_AGAIN) {
+            return Ok(None);
+        }
+        self.looked_again = Some(Instant::now());
+        self.fetch(wire, url).await.map(Some)
+    }
+
+    async fn fetch(&mut self, wire: &Wire, url: &Url) -> Result<Arc<Keys>, OidcError> {
+        let what = "key set";
+        let set = wire.get(what, url).await?;
+        let keys = Arc::new(Keys::read(&set).ok_or(OidcError::Unreadable { what })?);
+        self.known = Some((Instant::now(), Arc::clone(&keys)));
+        Ok(keys)
+    }
+}

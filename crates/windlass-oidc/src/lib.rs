@@ -1,0 +1,262 @@
+//! Single sign-on with OpenID Connect: the authorization code flow with PKCE.
+//!
+//! What happens here ends with a [`Stranger`]: someone of whom the provider has proved who they are. Who that is to us,
+//! and what they may do, is decided in `auth::sso`. Nothing that a provider says is shown to anyone as it says it.
+
+pub mod attempt;
+pub mod claims;
+pub mod error;
+pub mod keys;
+pub mod provider;
+pub mod settings;
+pub mod token;
+pub mod wire;
+
+use crate::attempt::Attempt;
+use crate::claims::Stranger;
+use crate::error::{OidcError, TokenFault, code_word};
+use crate::keys::KeyRing;
+use crate::provider::{NamesItself, Provider, SecretIn};
+
+use crate::settings::OidcSettings;
+use crate::settings::OidcSettingsError;
+use crate::settings::Way;
+use crate::token::Expected;
+use crate::wire::Wire;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+use tokio::sync::Mutex;
+use url::Url;
+use url::form_urlencoded::Serializer;
+use windlass_core::access::Role;
+use windlass_core::time::Timestamp;
+
+/// Where browsers come back to.
+pub(crate) const CALLBACK: &str = "/app/sign-in/oidc/callback";
+
+/// What a provider says about itself is asked for no more often than this.
+const KNOWN_FOR: Duration = Duration::from_secs(3600);
+
+/// After a failure it is left alone for so long.
+const LEFT_ALONE: Duration = Duration::from_secs(2);
+
+/// A code is a word; longer ones are an attack.
+const MAX_CODE: usize = 4096;
+
+/// What a group gives: a role in an account, by its id.
+#[derive(Clone, Debug)]
+pub struct Granted {
+    /// The group at the provider.
+    pub group: String,
+    /// What it gives.
+    pub role: Role,
+    /// In which account.
+    pub account_id: String,
+}
+
+/// What came with a browser that comes back from the provider.
+#[derive(Debug, Default)]
+pub struct Answer {
+    state: Option<String>,
+    code: Option<String>,
+    iss: Option<String>,
+    error: Option<String>,
+}
+
+impl Answer {
+    /// Reads what stands behind `?`. None if something stands there twice.
+    pub fn read(query: &str) -> Option<Answer> {
+        let mut answer = Answer::default();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            let place = match name.as_ref() {
+                "state" => &mut answer.state,
+                "code" => &mut answer.code,
+                "iss" => &mut answer.iss,
+                "error" => &mut answer.error,
+                _ => continue,
+            };
+            if place.replace(value.into_owned()).is_some() {
+                return None;
+            }
+        }
+        Some(answer)
+    }
+}
+
+type Found = Result<Arc<Provider>, OidcError>;
+
+/// The provider as it was last found.
+type Known = Option<(Instant, Found)>;
+
+/// A provider of identities.
+#[derive(Debug)]
+pub struct Oidc {
+    settings: OidcSettings,
+    grants: Vec<Granted>,
+    redirect_uri: String,
+    way: Way,
+    wire: Wire,
+    known: Mutex<Known>,
+    keys: Mutex<KeyRing>,
+}
+
+impl Oidc {
+    /// Prepares to ask. `origin` is where browsers reach this server.
+    pub fn new(
+        settings: OidcSettings,
+        grants: Vec<Granted>,
+        origin: &str,
+    ) -> Result<Oidc, OidcSettingsError> {
+        let way = settings.check()?;
+        let wire = Wire::new(&settings, way)?;
+        let redirect_uri = format!("{origin}{CALLBACK}");
+        let (known, keys) = (Mutex::default(), Mutex::default());
+        Ok(Oidc { settings, grants, redirect_uri, way, wire, known, keys })
+    }
+
+    /// How the provider is asked.
+    pub fn settings(&self) -> &OidcSettings {
+        &self.settings
+    }
+
+    /// What its groups give.
+    pub fn grants(&self) -> &[Granted] {
+        &self.grants
+    }
+
+    /// Begins a sign-in: where the browser goes, and what it is to keep meanwhile.
+    pub async fn begin(
+        &self,
+        key: &[u8],
+        next: &str,
+        account: Option<&str>,
+        now: Timestamp,
+    ) -> Result<(Url, String), OidcError> {
+        let provider = self.provider().await?;
+        let attempt = Attempt::new(&self.settings.issuer, next, account, now);
+        let mut url = provider.authorization.clone();
+        url.query_pairs_mut()
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &self.settings.client_id)
+            .append_pair("redirect_uri", &self.redirect_uri)
+            .append_pair("scope", &self.settings.scope())
+            .append_pair("state", &attempt.state)
+            .append_pair("nonce", &attempt.nonce)
+            .append_pair("code_challenge", &attempt.challenge())
+            .append_pair("code_challenge_method", "S256");
+        Ok((url, attempt.sealed(key)))
+    }
+
+    /// The sign-in that a cookie tells of, signed with one of the keys.
+    pub fn under_way<'k>(
+        &self,
+        cookie: Option<&str>,
+        mut keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<Attempt, OidcError> {
+        let open = |value| keys.find_map(|key| Attempt::open(value, key, &self.settings.issuer));
+        cookie.and_then(open).ok_or(OidcError::NotUnderWay)
+    }
+
+    /// Ends a sign-in: who is it?
+    pub async fn finish(&self, attempt: &Attempt, answer: &Answer) -> Result<Stranger, OidcError> {
+        if !attempt.is_answered_by(answer.state.as_deref().unwrap_or_default()) {
+            return Err(OidcError::State);
+        }
+        if answer.iss.as_ref().is_some_and(|iss| *iss != self.settings.issuer) {
+            return Err(OidcError::AnswerIssuer);
+        }
+        if let Some(error) = &answer.error {
+            return Err(OidcError::Denied { code: code_word(error) });
+        }
+        let provider = self.provider().await?;
+        if provider.names_itself == NamesItself::Always && answer.iss.is_none() {
+            return Err(OidcError::AnswerIssuer);
+        }
+        let code = answer.code.as_deref().filter(|code| !code.is_empty() && code.len() <= MAX_CODE);
+        let code = code.ok_or(OidcError::State)?;
+        let token = self.exchange(&provider, code, &attempt.verifier).await?;
+        let claims = self.verify(&provider, &token, &attempt.nonce).await?;
+        claims::read(&claims, &self.settings.groups_claim)
+    }
+
+    /// The provider, found if it is not known or was found long ago. One at a time asks it.
+    async fn provider(&self) -> Found {
+        let mut known = self.known.lock().await;
+        if let Some((at, found)) = &*known {
+            let good_for = if found.is_ok() { KNOWN_FOR } else { LEFT_ALONE };
+            if at.elapsed() < good_for {
+                return found.clone();
+            }
+        }
+        let found = self.find().await;
+        *known = Some((Instant::now(), found.clone()));
+        found
+    }
+
+    async fn find(&self) -> Found {
+        let url = provider::document_of(&self.settings.issuer)?;
+        let document = self.wire.get("discovery document", &url).await?;
+        provider::read(document, &self.settings.issuer, self.way).map(Arc::new)
+    }
+
+    /// The ID token for a code.
+    async fn exchange(&self, provider: &Provider, code: &str, verifier: &str) -> Result<String, OidcError> {
+        let what = "token endpoint";
+        let secret = self.settings.client_secret().map_err(|error| OidcError::Secret(error.to_string()))?;
+        let id = self.settings.client_id.as_str();
+        let mut fields = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", self.redirect_uri.as_str()),
+            ("code_verifier", verifier),
+        ];
+        let mut login = None;
+        match (&secret, provider.secret_in) {
+            (None, _) => fields.push(("client_id", id)),
+            (Some(secret), SecretIn::Form) => {
+                fields.extend([("client_id", id), ("client_secret", secret.expose().as_str())]);
+            }
+            // The standard has both escaped before they are joined.
+            (Some(secret), SecretIn::Header) => login = Some((escaped(id), escaped(secret.expose()))),
+        }
+        let login = login.as_ref().map(|(name, password)| (name.as_str(), password.as_str()));
+        let form = Serializer::new(String::new()).extend_pairs(fields).finish();
+        let answer = self.wire.post(what, &provider.token, form, login).await?;
+        let json = answer.json.unwrap_or_default();
+        let text = |name: &str| json.get(name).and_then(Value::as_str);
+        match (answer.status, text("id_token"), text("error")) {
+            (200, Some(token), _) => Ok(token.to_owned()),
+            (200, None, _) => Err(OidcError::Unreadable { what }),
+            (_, _, Some(code @ ("invalid_client" | "unauthorized_client"))) => {
+                Err(OidcError::Client { code: code_word(code) })
+            }
+            (400..=499, _, Some(code)) => Err(OidcError::Code { code: code_word(code) }),
+            (status, ..) => Err(OidcError::Status { what, status }),
+        }
+    }
+
+    /// What an ID token says. If its key is not known, the keys are looked at once more.
+    async fn verify(
+        &self,
+        provider: &Provider,
+        token: &str,
+        nonce: &str,
+    ) -> Result<serde_json::Map<String, Value>, OidcError> {
+        let expected = Expected { issuer: &self.settings.issuer, client_id: &self.settings.client_id, nonce };
+        let mut ring = self.keys.lock().await;
+        let keys = ring.keys(&self.wire, &provider.jwks).await?;
+        match token::verify(token, &keys, expected) {
+            Err(TokenFault::Key) => match ring.fresh_keys(&self.wire, &provider.jwks).await? {
+                Some(keys) => Ok(token::verify(token, &keys, expected)?),
+                None => Err(TokenFault::Key.into()),
+            },
+            verified => Ok(verified?),
+        }
+    }
+}
+
+fn escaped(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}

@@ -1,0 +1,252 @@
+//! What single sign-on is configured with. All of it is checked when the server starts; nothing is asked of the provider
+//! then, so that a server starts while the provider is down.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use url::{Host, Url};
+use windlass_core::access::Role;
+use windlass_core::redacted::Redacted;
+
+/// What is asked for besides what was configured: who someone is.
+const SCOPES: [&str; 3] = ["openid", "profile", "email"];
+
+/// A provider of identities, and what its groups give.
+#[derive(Clone, Debug)]
+pub struct OidcSettings {
+    /// The provider, spelled as it spells itself: `https://id.example.com/realms/acme`.
+    pub issuer: String,
+    /// What it knows this server by.
+    pub client_id: String,
+    /// The file with the secret that goes with it, read anew each time. None for a public client.
+    pub client_secret_file: Option<PathBuf>,
+    /// What people call it.
+    pub name: String,
+    /// The claim that lists someone's groups.
+    pub groups_claim: String,
+    /// Scopes to ask for besides `openid`, `profile` and `email`.
+    pub scopes: Vec<String>,
+    /// What groups give.
+    pub grants: Vec<Grant>,
+    /// Who may still use a password.
+    pub passwords: Passwords,
+    /// The only authorities to trust, as PEM, instead of the system's.
+    pub ca_pem: Option<String>,
+}
+
+/// Who may sign in with a password.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Passwords {
+    /// Everyone who has one.
+    #[default]
+    Everyone,
+    /// Administrators of the installation, for when the provider is down.
+    RootOnly,
+}
+
+/// What members of a group may do in an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The group, exactly as the provider spells it.
+    pub group: String,
+    /// The role it gives.
+    pub role: Role,
+    /// In which account; the first one if none is named.
+    pub account: Option<String>,
+}
+
+impl FromStr for Grant {
+    type Err = String;
+
+    /// Reads `GROUP=ROLE[@ACCOUNT]`. A group may contain `=`: the last one counts.
+    fn from_str(text: &str) -> Result<Grant, String> {
+        let wrong = || format!("`{text}` is not GROUP=ROLE or GROUP=ROLE@ACCOUNT");
+        let (group, rest) = text.rsplit_once('=').ok_or_else(wrong)?;
+        let (role, account) = match rest.split_once('@') {
+            Some((role, account)) => (role, Some(account.trim().to_owned())),
+            None => (rest, None),
+        };
+        let group = group.trim();
+        if group.is_empty() || account.as_ref().is_some_and(String::is_empty) {
+            return Err(wrong());
+        }
+        let role = Role::from_slug(role.trim()).ok_or_else(|| {
+            format!("`{}` is no role: write viewer, operator, approver or admin", role.trim())
+        })?;
+        Ok(Grant { group: group.to_owned(), role, account })
+    }
+}
+
+/// Why single sign-on cannot be used as configured.
+#[derive(Debug, thiserror::Error)]
+pub enum OidcSettingsError {
+    /// The issuer is not an address.
+    #[error("the issuer of single sign-on is not the address of a provider")]
+    Issuer,
+    /// The issuer would be asked where everyone can listen.
+    #[error("the issuer of single sign-on is asked over http://, where others can listen and answer")]
+    Plain,
+    /// There is no client id.
+    #[error("single sign-on has no client id")]
+    ClientId,
+    /// The client's secret cannot be had.
+    #[error("cannot read the client secret of single sign-on from {path}: {reason}")]
+    Secret {
+        /// From where.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A scope, or the name of a claim, is not one.
+    #[error("`{0}` is not a word that a provider of identities knows")]
+    Word(String),
+    /// The certificates cannot be read.
+    #[error("there is no certificate in what single sign-on is to trust")]
+    Authority,
+    /// No HTTP client could be made.
+    #[error("no connection to a provider of identities can be made")]
+    Client,
+    /// A group gives a role in an account that is not there.
+    #[error("the group `{group}` gives a role in the account `{account}`, which does not exist")]
+    Account {
+        /// The group.
+        group: String,
+        /// The account.
+        account: String,
+    },
+    /// It is not known where browsers come back to.
+    #[error("single sign-on needs to know where browsers reach this server")]
+    PublicUrl,
+}
+
+/// How far away a provider is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    ThisMachine,
+    Network,
+}
+
+/// How to get to an address: over https, or over http on this machine. None for every other.
+pub(crate) fn way_to(url: &Url) -> Option<Way> {
+    let is_here = match url.host()? {
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.is_loopback(),
+        Host::Domain(name) => name == "localhost",
+    };
+    match (url.scheme(), is_here) {
+        ("https" | "http", true) => Some(Way::ThisMachine),
+        ("https", false) => Some(Way::Network),
+        _ => None,
+    }
+}
+
+impl OidcSettings {
+    /// A provider and what it knows this server by; everything else as it is by default.
+    pub fn new(issuer: impl Into<String>, client_id: impl Into<String>) -> OidcSettings {
+        OidcSettings {
+            issuer: issuer.into(),
+            client_id: client_id.into(),
+            client_secret_file: None,
+            name: "single sign-on".to_owned(),
+            groups_claim: "groups".to_owned(),
+            scopes: Vec::new(),
+            grants: Vec::new(),
+            passwords: Passwords::Everyone,
+            ca_pem: None,
+        }
+    }
+
+    /// Everything that can be checked without asking anyone.
+    pub(crate) fn check(&self) -> Result<Way, OidcSettingsError> {
+        let url = Url::parse(&self.issuer).map_err(|_| OidcSettingsError::Issuer)?;
+        let is_bare = url.username().is_empty() && url.password().is_none();
+        if !is_bare || url.query().is_some() || url.fragment().is_some() || url.host().is_none() {
+            return Err(OidcSettingsError::Issuer);
+        }
+        let way = match (way_to(&url), url.scheme()) {
+            (Some(way), _) => way,
+            (None, "http") => return Err(OidcSettingsError::Plain),
+            (None, _) => return Err(OidcSettingsError::Issuer),
+        };
+        if self.client_id.is_empty() || self.client_id.chars().any(char::is_control) {
+            return Err(OidcSettingsError::ClientId);
+        }
+        let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic());
+        for word in self.scopes.iter().chain([&self.groups_claim]) {
+            if !is_word(word) {
+                return Err(OidcSettingsError::Word(word.clone()));
+            }
+        }
+        self.client_secret()?;
+        Ok(way)
+    }
+
+    /// The client's secret as it is now.
+    pub(crate) fn client_secret(&self) -> Result<Option<Redacted<String>>, OidcSettingsError> {
+        self.client_secret_file.as_deref().map(read_secret).transpose()
+    }
+
+    /// What to ask for.
+    pub(crate) fn scope(&self) -> String {
+        let mut scopes: Vec<&str> = SCOPES.to_vec();
+        for scope in &self.scopes {
+            if !scopes.contains(&scope.as_str()) {
+                scopes.push(scope);
+            }
+        }
+        scopes.join(" ")
+    }
+}
+
+fn read_secret(path: &Path) -> Result<Redacted<String>, OidcSettingsError> {
+    let failed = |reason: String| OidcSettingsError::Secret { path: path.to_path_buf(), reason };
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let secret = Redacted::new(text.trim().to_owned());
+    if secret.expose().is_empty() { Err(failed("it is empty".to_owned())) } else { Ok(secret) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_names_a_group_a_role_and_perhaps_an_account() {
+        let grant = |group: &str, role, account: Option<&str>| {
+            Ok(Grant { group: group.to_owned(), role, account: account.map(str::to_owned) })
+        };
+        for (text, expected) in [
+            ("ops=admin", grant("ops", Role::Admin, None)),
+            ("ops=viewer@team-b", grant("ops", Role::Viewer, Some("team-b"))),
+            ("cn=ops,dc=example=operator", grant("cn=ops,dc=example", Role::Operator, None)),
+            ("ops@example.com=approver", grant("ops@example.com", Role::Approver, None)),
+        ] {
+            assert_eq!(text.parse::<Grant>(), expected, "{text}");
+        }
+        for text in ["", "ops", "ops=", "=admin", "ops=root", "ops=admin@", "ops=Admin"] {
+            assert!(text.parse::<Grant>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_provider_is_never_asked_where_others_can_answer() {
+        let check = |issuer: &str| OidcSettings::new(issuer, "windlass").check();
+        for good in ["https://id.example.com", "https://id.example.com/realms/acme/", "http://127.0.0.1:9400"]
+        {
+            assert!(check(good).is_ok(), "{good}");
+        }
+        assert!(matches!(check("http://id.example.com"), Err(OidcSettingsError::Plain)));
+        assert!(matches!(check("http://localhost.example.com"), Err(OidcSettingsError::Plain)));
+        for bad in ["", "id.example.com", "ftp://id.example.com", "https://a:b@id.example.com", "https://x?y"]
+        {
+            assert!(matches!(check(bad), Err(OidcSettingsError::Issuer)), "{bad}");
+        }
+        let mut settings = OidcSettings::new("https://id.example.com", "");
+        assert!(matches!(settings.check(), Err(OidcSettingsError::ClientId)));
+        settings.client_id = "windlass".to_owned();
+        settings.client_secret_file = Some(PathBuf::from("/nonexistent/secret"));
+        assert!(matches!(settings.check(), Err(OidcSettingsError::Secret { .. })));
+        settings.client_secret_file = None;
+        settings.scopes = vec!["two words".to_owned()];
+        assert!(matches!(settings.check(), Err(OidcSettingsError::Word(_))));
+    }
+}

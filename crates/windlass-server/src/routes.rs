@@ -1,0 +1,143 @@
+//! The router, made from the endpoint table: the compiler sees to it that every operation has a handler.
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::timeout::TimeoutLayer;
+use windlass_api::endpoint::{Operation, Verb, endpoints};
+use windlass_control::ask::resource::change::Extent;
+
+use crate::http::patience::PATIENCE;
+use crate::http::{
+    accounts, audit, auth, checkpoints, credentials, drift, events, export, forge, guard, health,
+    idempotency, invitations, notifications, plan_sets, policy, previews, proposals, quarantines, relocate,
+    repositories, resource_changes, resources, runs, tokens, users, webhooks,
+};
+use crate::state::Server;
+use crate::{mcp, web};
+
+/// Every route of the API and every page, with what surrounds them.
+pub(crate) fn router(server: &Server) -> Router {
+    let mut router = Router::new();
+    for endpoint in endpoints() {
+        let streams = endpoint.operation == Operation::EventStream;
+        let mut route = handler(endpoint.operation);
+        if !streams {
+            route = route
+                .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::GATEWAY_TIMEOUT, PATIENCE));
+        }
+        router = router.route(&endpoint.path, route);
+    }
+    let api = router
+        .route_layer(from_fn_with_state(server.clone(), idempotency::remember))
+        .route_layer(from_fn_with_state(server.clone(), guard::authorize))
+        .fallback(health::nowhere)
+        .method_not_allowed_fallback(health::wrong_method)
+        .layer(CatchPanicLayer::custom(guard::panicked))
+        .layer(from_fn(guard::word_errors));
+    // Tools call the very routes that everyone calls, with all that surrounds them.
+    let surround = from_fn_with_state(server.clone(), guard::surround);
+    let inside = api.clone().layer(surround.clone()).with_state(server.clone());
+    api.merge(web::routes::router(server))
+        .merge(mcp::router(server, inside))
+        .layer(CompressionLayer::new())
+        .layer(surround)
+        .with_state(server.clone())
+}
+
+fn handler(operation: Operation) -> MethodRouter<Server> {
+    match operation {
+        Operation::Health => get(health::health),
+        Operation::Ready => get(health::ready),
+        Operation::Metrics => get(health::metrics),
+        Operation::OpenApi => get(health::openapi),
+        Operation::Login => post(auth::login),
+        Operation::Logout => post(auth::logout),
+        Operation::Me => get(auth::me),
+        Operation::Password => post(auth::password),
+        Operation::TokenList => get(tokens::list),
+        Operation::TokenCreate => post(tokens::create),
+        Operation::TokenRevoke => delete(tokens::revoke),
+        Operation::UserList => get(users::list),
+        Operation::UserCreate => post(users::create),
+        Operation::UserPatch => patch(users::change),
+        Operation::UserRemove => delete(users::remove),
+        Operation::InvitationList => get(invitations::list),
+        Operation::InvitationRevoke => delete(invitations::revoke),
+        Operation::ReceivedInvitationList => get(invitations::received),
+        Operation::InvitationAccept => post(invitations::accept),
+        Operation::InvitationDecline => post(invitations::decline),
+        Operation::AccountList => get(accounts::list),
+        Operation::AccountCreate => post(accounts::create),
+        Operation::Status => get(accounts::status),
+        Operation::Halt => post(accounts::halt),
+        Operation::Resume => post(accounts::resume),
+        Operation::PolicyShow => get(policy::show),
+        Operation::PolicyReplace => put(policy::replace),
+        Operation::RepositoryList => get(repositories::list),
+        Operation::RepositoryCreate => post(repositories::create),
+        Operation::RepositoryProbe => post(repositories::probe),
+        Operation::RepositoryShow => get(repositories::show),
+        Operation::RepositoryPatch => patch(repositories::change),
+        Operation::RepositoryRemove => delete(repositories::remove),
+        Operation::RepositoryTest => post(repositories::test),
+        Operation::RepositorySync => post(runs::sync_now),
+        Operation::RepositoryRuns => get(runs::list_of_repository),
+        Operation::PreviewCreate => post(previews::create),
+        Operation::PreviewList => get(previews::list),
+        Operation::PreviewShow => get(previews::show),
+        Operation::RepositoryMove => post(relocate::relocate),
+        Operation::RepositoryRelease => post(quarantines::release),
+        Operation::RepositoryForgetHostKeys => delete(repositories::forget_host_keys),
+        Operation::RepositoryWebhook => get(webhooks::show),
+        Operation::RepositoryWebhookRotate => post(webhooks::rotate),
+        Operation::WebhookReceive => post(webhooks::receive),
+        Operation::DriftReport => get(drift::report),
+        Operation::DriftRevert => post(drift::revert),
+        Operation::DriftAdopt => post(drift::adopt),
+        Operation::DriftAccept => post(drift::accept),
+        Operation::DriftUnaccept => post(drift::unaccept),
+        Operation::CredentialList => get(credentials::list),
+        Operation::CredentialBindingList => get(credentials::bindings),
+        Operation::CredentialBind => post(credentials::bind),
+        Operation::CredentialUnbind => delete(credentials::unbind),
+        Operation::GiteaRepositoryCreate => post(forge::create_in_gitea),
+        Operation::RunList => get(runs::list),
+        Operation::RunShow => get(runs::show),
+        Operation::RunApprove => post(plan_sets::approve),
+        Operation::RunConfirmFailure => post(plan_sets::confirm_failure),
+        Operation::ProposalList => get(proposals::list),
+        Operation::ProposalBatch => post(proposals::batch),
+        Operation::ProposalShow => get(proposals::show),
+        Operation::ProposalApprove => post(proposals::approve),
+        Operation::ProposalReject => post(proposals::reject),
+        Operation::ProposalEdit => post(proposals::edit),
+        Operation::ProposalApply => post(proposals::apply),
+        Operation::ResourceList => get(resources::list_all),
+        Operation::Export => get(export::export),
+        Operation::EventList => get(events::list),
+        Operation::EventStream => get(events::stream),
+        Operation::ProviderTest => post(notifications::test),
+        Operation::DeliveryList => get(notifications::list),
+        Operation::DeliveryRetry => post(notifications::retry),
+        Operation::AuditList => get(audit::list),
+        Operation::AuditVerify => get(audit::verify),
+        Operation::AuditKeyShow => get(checkpoints::keys),
+        Operation::CheckpointList => get(checkpoints::list),
+        Operation::CheckpointCreate => post(checkpoints::create),
+        Operation::Resource(noun, verb) => match verb {
+            Verb::List => get(move |s, w, q| resources::list(noun, s, w, q)),
+            Verb::Create => post(move |s, w, t, b| resource_changes::create(noun, s, w, t, b)),
+            Verb::Show => get(move |s, w, p| resources::show(noun, s, w, p)),
+            Verb::Patch => {
+                patch(move |s, w, p, t, b| resource_changes::change(noun, Extent::Fields, s, w, p, t, b))
+            }
+            Verb::Replace => {
+                put(move |s, w, p, t, b| resource_changes::change(noun, Extent::Whole, s, w, p, t, b))
+            }
+            Verb::Delete => delete(move |s, w, p, t| resource_changes::remove(noun, s, w, p, t)),
+        },
+    }
+}
