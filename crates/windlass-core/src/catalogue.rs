@@ -1,11 +1,12 @@
 //! What every account starts with: node platforms and a few modules, so that a first fleet works as it is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::manifest::{FileManifest, Role, read_file};
-use crate::resource::{Kind, ResourceMap, Spec};
-use crate::value::{Lifecycle, Version};
+pub use crate::known::{Known, KnownVersions};
+use crate::manifest::{Context, FileManifest, Role, read_file};
+use crate::resource::{ResourceMap, Spec};
+use crate::value::Lifecycle;
 
 /// The platforms every account knows.
 pub const PLATFORMS: &[&str] = &[
@@ -22,26 +23,6 @@ pub const PLATFORMS: &[&str] = &[
 /// The built-in modules, written in our own format.
 pub static MODULES: LazyLock<FileManifest> =
     LazyLock::new(|| read_file("catalogue.yaml", include_bytes!("catalogue.yaml"), Role::Included));
-
-/// What is known to exist beside the files being read.
-#[derive(Clone, Debug)]
-pub struct Known {
-    /// Node platforms, by name.
-    pub platforms: BTreeSet<String>,
-    /// Resources that exist in Windlass.
-    pub resources: ResourceMap<()>,
-    /// Versions of modules that exist in Windlass.
-    pub versions: BTreeMap<String, KnownVersions>,
-}
-
-/// The versions of one module.
-#[derive(Clone, Debug, Default)]
-pub struct KnownVersions {
-    /// Each with where it is in its life.
-    pub versions: Vec<(Version, Lifecycle)>,
-    /// Whether there can be no others: true on a server, false offline.
-    pub complete: bool,
-}
 
 impl Known {
     /// The catalogue alone: all that can be known offline.
@@ -63,10 +44,12 @@ impl Known {
         }
         known
     }
+}
 
-    /// Whether a resource exists in Windlass.
-    pub fn has(&self, kind: Kind, name: &str) -> bool {
-        self.resources.contains(kind, name)
+impl Context {
+    /// Without a server: any account, and only the built-in catalogue is known.
+    pub fn offline() -> Context {
+        Context { account: None, known: Known::offline() }
     }
 }
 

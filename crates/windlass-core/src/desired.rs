@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::content::ContentId;
 use crate::digest::Digest;
-use crate::manifest::{Origin, ProviderConfig};
+use crate::origin::Origin;
 use crate::resource::{ResourceMap, Spec};
+use crate::shape::Settings;
 
 /// A whole fleet as its files declare it.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +29,17 @@ pub struct Declared {
     /// Which of the fleet's files declares it.
     pub file: usize,
     /// Where in that file.
+    pub origin: Origin,
+}
+
+/// A provider configuration: informational, never applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderConfig {
+    /// Its name.
+    pub name: String,
+    /// Its fields. Secrets were refused.
+    pub settings: Settings,
+    /// Where in the file.
     pub origin: Origin,
 }
 

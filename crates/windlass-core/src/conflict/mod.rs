@@ -17,8 +17,8 @@ use ipnet::IpNet;
 pub use claim::{Claim, Scope, claims_of, new_claims};
 pub use holdings::{Holdings, OpenProposal};
 
+use crate::quote::quoted;
 use crate::resource::ResourceKey;
-use crate::value::quoted;
 
 /// Who wants a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use crate::code::Code;
 use crate::content::ContentChange;
 use crate::desired::Desired;
 use crate::digest::Digest;
+use crate::quote::quoted;
 use crate::remark::Remark;
 use crate::resource::{ResourceKey, Spec};
 use crate::shape::{Defaults, choice};
-use crate::value::quoted;
 
 choice! {
     /// What is done to a resource.

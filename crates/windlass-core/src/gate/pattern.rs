@@ -9,8 +9,8 @@ use std::fmt;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::repository::RepositoryIdentity;
+use crate::quote::quoted;
 use crate::shape::{Complaint, TextValue};
-use crate::value::quoted;
 
 /// Longer than any name or path of a fleet needs; bounds what compiling a pattern can cost.
 const MAX_PATTERN: usize = 256;

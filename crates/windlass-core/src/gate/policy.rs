@@ -11,11 +11,12 @@ use crate::code::{Code, Severity};
 use crate::diagnostic::{Diagnostic, Finding, LineIndex, sort};
 use crate::diff::Action;
 use crate::digest::Digest;
+use crate::quote::quoted;
 use crate::resource::Kind;
 use crate::shape::{
     Bounded, Canonical, Decoder, Defaults, Segment, Shape as _, canonical_json, choice, record,
 };
-use crate::value::{Labels, Name, quoted};
+use crate::value::{Labels, Name};
 use crate::yaml::{self, Content, NodeRef};
 
 /// A policy may hold 64 KiB: hundreds of rules, and every judgement walks all of them.

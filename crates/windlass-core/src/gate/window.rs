@@ -13,9 +13,9 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use super::policy::refuse_empty;
 use crate::code::Code;
 use crate::diagnostic::Finding;
+use crate::quote::quoted;
 use crate::shape::{Complaint, Decoder, Segment, TextValue, choice, record};
 use crate::time::Timestamp;
-use crate::value::quoted;
 use crate::yaml::NodeRef;
 
 /// How far ahead an opening is looked for: a week, and two more for weeks in which the clock skips the window.

@@ -4,13 +4,14 @@ use super::include::Includes;
 use super::section::{Section, SectionItem, decode_named};
 use crate::code::Code;
 use crate::diagnostic::Finding;
+use crate::quote::quoted;
 use crate::resource::{
     AlertSpec, AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec,
     Home, Kind, ModuleSpec, NetworkSpec, NodeSpec, NotificationProviderSpec, PeerSpec, TemplateSpec,
     VirtualIpSpec,
 };
 use crate::shape::{Beside, Canonical, Decoder, Description, Record, Settings, Shape, Unknown, record};
-use crate::value::{Hostname, Name, quoted};
+use crate::value::{Hostname, Name};
 use crate::yaml::NodeRef;
 
 record! {

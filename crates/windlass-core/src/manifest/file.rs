@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::document::{FleetFile, NetworkEntry};
 use super::include::IncludePattern;
-use super::locate::Origin;
 use super::section::{Entry, Section};
 use crate::code::Code;
+use crate::desired::ProviderConfig;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
 use crate::digest::Digest;
+use crate::origin::Origin;
 use crate::resource::{Home, Kind, ResourceKey, Spec};
 use crate::secret::{HIDDEN, is_mask, mask_finding};
-use crate::shape::{Decoder, Segment, Settings, Shape as _, path_text};
+use crate::shape::{Decoder, Segment, Shape as _, path_text};
 use crate::yaml::{self, Content, NodeRef};
 
 /// A file as it was found.
@@ -81,17 +82,6 @@ pub struct Declaration {
     pub spec: Arc<Spec>,
     /// The digest of the spec.
     pub digest: Digest,
-    /// Where in the file.
-    pub origin: Origin,
-}
-
-/// A provider configuration: informational, never applied.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProviderConfig {
-    /// Its name.
-    pub name: String,
-    /// Its fields. Secrets were refused.
-    pub settings: Settings,
     /// Where in the file.
     pub origin: Origin,
 }

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::file::FileManifest;
-use super::locate::{Origin, Part, Places};
+use super::locate::{Part, Places};
 use crate::code::Code;
 use crate::content::ContentId;
 use crate::desired::Desired;
 use crate::diagnostic::{self, Diagnostic, Finding};
+use crate::origin::Origin;
+use crate::quote::quoted;
 use crate::remark::Remark;
 use crate::resource::{At, ResourceKey};
-use crate::value::quoted;
 
 /// A fleet as it was read: what it should be, everything wrong with it, and the files for excerpts.
 #[derive(Debug)]

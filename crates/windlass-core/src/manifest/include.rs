@@ -11,8 +11,9 @@ use regex_automata::{Input, MatchKind, PatternSet};
 use super::{FLEET_FILE, MAX_FILES};
 use crate::code::Code;
 use crate::diagnostic::Finding;
+use crate::quote::quoted;
 use crate::shape::{Canonical, Complaint, Decoder, Description, Shape, TextValue};
-use crate::value::{Wildcard, quoted};
+use crate::value::Wildcard;
 use crate::yaml::{Content, NodeRef};
 
 /// Characters of one pattern.

@@ -8,40 +8,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::file::FileManifest;
-use super::section::Slot;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
-use crate::resource::{At, Home, Kind, member_name};
+use crate::origin::{Origin, Slot};
+use crate::resource::{At, Home, member_name};
 use crate::shape::{Segment, TextValue as _, path_text};
 use crate::value::Cidr;
 use crate::yaml::{self, Content, NodeRef, Tree};
-
-/// How a declaration is addressed in its file. In one section the order is that of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Origin {
-    section: &'static [&'static str],
-    slot: Slot,
-    member: Option<(&'static str, Slot)>,
-}
-
-impl Origin {
-    /// The origin of what was not read from a file, for example of what was stored.
-    pub fn nowhere() -> Origin {
-        Origin { section: &[], slot: Slot::Key, member: None }
-    }
-
-    pub(super) fn of_entry(section: &'static [&'static str], slot: Slot) -> Origin {
-        Origin { section, slot, member: None }
-    }
-
-    /// The keys of the section, how the entry is addressed in it, and the same for what stands inside the entry.
-    pub(crate) fn parts(self) -> (&'static [&'static str], Slot, Option<(&'static str, Slot)>) {
-        (self.section, self.slot, self.member)
-    }
-
-    pub(super) fn member(self, kind: Kind, slot: Slot) -> Origin {
-        Origin { member: Home::of(kind).member.map(|list| (list, slot)), ..self }
-    }
-}
 
 /// A part of a declaration.
 #[derive(Clone, Copy, Debug)]
@@ -105,16 +77,17 @@ impl<'f> FilePlaces<'f> {
     pub(super) fn find(&mut self, part: Part<'_>) -> Found {
         let Some(root) = self.root else { return Found { path: String::new(), span: 0..0 } };
         let mut walk = Walk { node: root, span: root.span(), segments: Vec::new() };
-        for section in part.origin.section {
-            walk.key(section);
+        let (section, slot, member) = part.origin.parts();
+        for key in section {
+            walk.key(key);
         }
-        let (outer, inner) = match part.origin.member {
+        let (outer, inner) = match member {
             Some(_) => member_name(part.name),
             None => (part.name, ""),
         };
-        let name_key = |member| Home::name_key_in(part.origin.section, member);
-        walk.slot(part.origin.slot, outer, name_key(None), &mut self.indexes);
-        if let Some((list, slot)) = part.origin.member {
+        let name_key = |member| Home::name_key_in(section, member);
+        walk.slot(slot, outer, name_key(None), &mut self.indexes);
+        if let Some((list, slot)) = member {
             walk.key(list);
             walk.slot(slot, inner, name_key(Some(list)), &mut self.indexes);
         }

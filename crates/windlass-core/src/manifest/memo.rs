@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::assemble::{Context, assemble};
+use super::assemble::assemble;
+use super::context::Context;
 use super::file::{FileManifest, Role, SourceFile, read_file};
 use super::fleet::Fleet;
 use super::include::IncludePattern;

@@ -6,7 +6,9 @@
 //! Nothing here knows the accepted state.
 
 mod assemble;
+mod assembly;
 mod check;
+mod context;
 mod document;
 mod file;
 mod fleet;
@@ -16,15 +18,18 @@ mod memo;
 mod section;
 mod size;
 
-pub use assemble::{Context, assemble};
+pub use assemble::assemble;
+pub use context::Context;
 pub use document::FleetFile;
-pub use file::{Declaration, FileManifest, ProviderConfig, Role, SourceFile, read_file};
+pub use file::{Declaration, FileManifest, Role, SourceFile, read_file};
 pub use fleet::{Fleet, NeededPath};
 pub use include::{IncludePattern, Selection};
-pub use locate::Origin;
 pub use memo::Memo;
-pub use section::{Entry, Section, SectionItem, Slot};
+pub use section::{Entry, Section, SectionItem};
 pub use size::{FleetSize, MAX_VALUES};
+
+pub use crate::desired::ProviderConfig;
+pub use crate::origin::{Origin, Slot};
 
 /// Name of the file every fleet begins with.
 pub const FLEET_FILE: &str = "fleet.yaml";

@@ -2,10 +2,11 @@
 
 use super::MAX_RESOURCES;
 use crate::diagnostic::{Code, Finding};
+use crate::origin::Slot;
+use crate::quote::quoted;
 use crate::shape::{
     Beside, Canonical, Decoder, Description, Record, SectionDescription, Segment, Shape, TextValue,
 };
-use crate::value::quoted;
 use crate::yaml::{Content, NodeRef};
 
 /// Something that can stand in a section.
@@ -20,15 +21,6 @@ pub trait SectionItem: Sized {
 
     /// What an item looks like, without the name.
     fn describe_item() -> Description;
-}
-
-/// How an entry is addressed in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Slot {
-    /// In the map form, by its own name.
-    Key,
-    /// In the list form, by position.
-    Index(u32),
 }
 
 /// A named thing and where it stood.

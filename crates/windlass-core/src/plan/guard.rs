@@ -9,9 +9,9 @@ use crate::code::Code;
 use crate::desired::Desired;
 use crate::diagnostic::Diagnostic;
 use crate::diff::{Action, Cause, Change};
+use crate::quote::quoted;
 use crate::remark::Remark;
 use crate::resource::{At, ResourceKey, ResourceMap, Spec, member_name};
-use crate::value::quoted;
 
 /// More destroys than this are suspicious, if they are also most of what the repository owns. Small repositories are
 /// emptied on purpose often enough.

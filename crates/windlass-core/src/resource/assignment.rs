@@ -4,8 +4,9 @@ use std::fmt;
 
 use super::module::Priority;
 use super::{At, Kind, Reference, ResourceSpec};
+use crate::quote::quoted;
 use crate::shape::{Complaint, Settings, TextValue, record};
-use crate::value::{Hostname, Name, quoted};
+use crate::value::{Hostname, Name};
 
 record! {
     /// An assignment, named `node:module`, puts a module on one node beside those its template brings, or adjusts one

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{At, Kind, Reference, ResourceSpec, member_name};
 use crate::diagnostic::{Code, Finding};
+use crate::quote::quoted;
 use crate::shape::{Decoder, Segment, choice, record};
-use crate::value::{Address, Cidr, Endpoint, Hostname, quoted};
+use crate::value::{Address, Cidr, Endpoint, Hostname};
 use crate::yaml::NodeRef;
 
 choice! {

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{At, Kind, Reference, ResourceSpec};
 use crate::diagnostic::{Code, Finding};
+use crate::quote::quoted;
 use crate::shape::{Decoder, Segment, Settings, record};
-use crate::value::{ModulePin, Name, quoted};
+use crate::value::{ModulePin, Name};
 use crate::yaml::NodeRef;
 
 record! {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Canonical, Decoder, Description, Segment, Shape, TextValue};
 use crate::diagnostic::{Code, Finding};
-use crate::value::quoted;
+use crate::quote::quoted;
 use crate::yaml::{Content, NodeRef, Scalar};
 
 impl Shape for String {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::{Beside, Complaint, Unknown};
 use crate::diagnostic::{Code, Finding, MAX_FINDINGS};
+use crate::quote::quoted;
 use crate::secret;
-use crate::value::quoted;
 use crate::yaml::{Content, Entries, NodeRef, Scalar};
 
 /// Longer than any name, and than nearly every path on a machine.

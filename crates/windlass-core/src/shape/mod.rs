@@ -7,6 +7,7 @@
 
 mod canonical;
 mod collection;
+mod complaint;
 mod decode;
 mod describe;
 mod free;
@@ -16,10 +17,11 @@ mod text;
 
 pub use canonical::{Canonical, Defaults, canonical_json};
 pub use collection::Bounded;
+pub use complaint::Complaint;
 pub use decode::{Decoder, Segment, nearest};
 pub use describe::{ChoiceDescription, Description, FieldDescription, RecordDescription, SectionDescription};
 pub use free::Settings;
-pub use text::{Complaint, TextValue};
+pub use text::TextValue;
 
 pub(crate) use canonical::sorted_order;
 pub(crate) use decode::path_text;

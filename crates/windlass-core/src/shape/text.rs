@@ -2,40 +2,10 @@
 
 use std::fmt::Display;
 
-use super::{Canonical, Decoder, Description, Shape};
-use crate::diagnostic::Code;
+use super::{Canonical, Complaint, Decoder, Description, Shape};
+use crate::quote::quoted;
 use crate::secret;
-use crate::value::quoted;
 use crate::yaml::NodeRef;
-
-/// Why a text was not accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Complaint {
-    /// The code it is reported under.
-    pub code: Code,
-    /// What is wrong with the text.
-    pub message: String,
-    /// What to write instead.
-    pub help: Option<String>,
-}
-
-impl Complaint {
-    /// A bad value.
-    pub fn value(message: impl Into<String>) -> Complaint {
-        Complaint { code: Code::BadValue, message: message.into(), help: None }
-    }
-
-    /// A bad name.
-    pub fn name(message: impl Into<String>) -> Complaint {
-        Complaint { code: Code::BadName, message: message.into(), help: None }
-    }
-
-    /// Says what to write instead.
-    pub fn help(mut self, help: impl Into<String>) -> Complaint {
-        self.help = Some(help.into());
-        self
-    }
-}
 
 /// A type that is written as text with a grammar. `Display` gives its canonical spelling.
 pub trait TextValue: Sized + Display {

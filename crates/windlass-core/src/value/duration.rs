@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::quoted;
+use crate::quote::quoted;
 use crate::shape::{Complaint, TextValue};
 
 /// How long something may take. At least a second, at most a day.

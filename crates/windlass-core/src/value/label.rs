@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{checked_text, quoted};
+use super::checked_text;
+use crate::quote::quoted;
 use crate::shape::Complaint;
 
 /// Labels of a node or cluster.

@@ -1,6 +1,7 @@
 //! Names of resources, hosts, namespaces and variables.
 
-use super::{checked_text, quoted};
+use super::checked_text;
+use crate::quote::quoted;
 use crate::shape::Complaint;
 
 /// Long enough for any sensible name, short enough for a table.

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{checked_text, quoted};
+use super::checked_text;
+use crate::quote::quoted;
 use crate::secret;
 use crate::shape::{Complaint, TextValue};
 

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::{checked_text, quoted};
+use super::checked_text;
 use crate::content::ContentId;
+use crate::quote::quoted;
 use crate::shape::{Complaint, TextValue};
 
 checked_text! {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::quoted;
+use crate::quote::quoted;
 use crate::shape::{Complaint, TextValue};
 
 /// How many of a group: `10%` or `3`.

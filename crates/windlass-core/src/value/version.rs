@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::{Name, quoted};
+use super::Name;
+use crate::quote::quoted;
 use crate::shape::{Complaint, TextValue};
 
 /// A module version: dot-separated parts, compared number by number where both are numbers.

@@ -1,7 +1,8 @@
 //! Patterns with `*` and `?` over names and messages. They are compared as they stand and cost nothing to keep, so that
 //! a file full of them costs no more than its size; globs of approval policies, which only administrators write, do.
 
-use super::{checked_text, quoted};
+use super::checked_text;
+use crate::quote::quoted;
 use crate::shape::Complaint;
 
 /// Longer than any name; bounds what comparing can cost.

@@ -13,7 +13,7 @@ use super::complain::{
 use super::tree::{Node, Stored, Style, Tree};
 use super::{MAX_DEPTH, MAX_EXPANDED_NODES, quick};
 use crate::diagnostic::Finding;
-use crate::value::quoted;
+use crate::quote::quoted;
 
 /// So many bytes of text count as one value when aliases are followed.
 const TEXT_PER_NODE: usize = 16;

@@ -7,7 +7,7 @@ use granit_parser::{ErrorKind, ScanError};
 use super::tree::Node;
 use super::{MAX_DEPTH, MAX_FILE_BYTES};
 use crate::diagnostic::{Code, Finding, MAX_FINDINGS};
-use crate::value::quoted;
+use crate::quote::quoted;
 
 /// Adds a finding, as long as there are not too many.
 pub(super) fn tell(findings: &mut Vec<Finding>, finding: Finding) {

@@ -1,10 +1,10 @@
 //! Cluster groups choose something.
 
 use crate::code::Code;
-use crate::manifest::assemble::Assembly;
+use crate::manifest::assembly::Assembly;
+use crate::quote::quoted;
 use crate::remark::Remark;
 use crate::resource::{At, Kind, ResourceKey, Spec};
-use crate::value::quoted;
 
 /// Reports groups that match none of the clusters in these files, where there are clusters at all.
 pub(in crate::manifest) fn cluster_groups(assembly: &mut Assembly) {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::code::Code;
-use crate::manifest::assemble::Assembly;
+use crate::manifest::assembly::Assembly;
+use crate::quote::quoted;
 use crate::remark::Remark;
 use crate::resource::{At, Kind, NetworkSpec, PeerSpec, ResourceKey, Spec, VirtualIpSpec, member_name};
-use crate::value::{Address, Cidr, quoted};
+use crate::value::{Address, Cidr};
 
 #[derive(Default)]
 struct Members<'a> {

@@ -1,11 +1,12 @@
 //! Module pins lead to versions that exist.
 
-use crate::catalogue::{Known, KnownVersions};
 use crate::code::Code;
-use crate::manifest::assemble::Assembly;
+use crate::known::{Known, KnownVersions};
+use crate::manifest::assembly::Assembly;
+use crate::quote::quoted;
 use crate::remark::Remark;
 use crate::resource::{At, Kind, ResourceKey, Spec};
-use crate::value::{Lifecycle, ModulePin, Selector, quoted};
+use crate::value::{Lifecycle, ModulePin, Selector};
 
 /// Reports pins without a version, to versions that do not exist, and to states no known version is in.
 pub(in crate::manifest) fn pins(assembly: &mut Assembly, known: &Known) {

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::catalogue::Known;
 use crate::code::Code;
 use crate::graph::Graph;
-use crate::manifest::assemble::Assembly;
+use crate::known::Known;
+use crate::manifest::assembly::Assembly;
+use crate::quote::quoted;
 use crate::remark::Remark;
 use crate::resource::{At, Kind, Reference, ResourceKey, member_name};
 use crate::shape::nearest;
-use crate::value::quoted;
 
 /// Missing names for which a similar one is looked for: each costs a look at all names of the kind.
 const HINTED: usize = 20;

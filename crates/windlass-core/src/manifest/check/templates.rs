@@ -1,12 +1,12 @@
 //! Every template ends up with a platform.
 
-use crate::catalogue::Known;
 use crate::code::Code;
-use crate::manifest::assemble::Assembly;
+use crate::known::Known;
+use crate::manifest::assembly::Assembly;
+use crate::quote::quoted;
 use crate::remark::Remark;
 use crate::resource::{At, Kind, ResourceKey, Spec};
 use crate::shape::nearest;
-use crate::value::quoted;
 
 /// Reports templates without a platform and platforms nobody knows.
 pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {

@@ -1,0 +1,33 @@
+//! What is known to exist beside the files being read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::resource::{Kind, ResourceMap};
+use crate::value::{Lifecycle, Version};
+
+/// What is known to exist beside the files being read.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Node platforms, by name.
+    pub platforms: BTreeSet<String>,
+    /// Resources that exist in Windlass.
+    pub resources: ResourceMap<()>,
+    /// Versions of modules that exist in Windlass.
+    pub versions: BTreeMap<String, KnownVersions>,
+}
+
+/// The versions of one module.
+#[derive(Clone, Debug, Default)]
+pub struct KnownVersions {
+    /// Each with where it is in its life.
+    pub versions: Vec<(Version, Lifecycle)>,
+    /// Whether there can be no others: true on a server, false offline.
+    pub complete: bool,
+}
+
+impl Known {
+    /// Whether a resource exists in Windlass.
+    pub fn has(&self, kind: Kind, name: &str) -> bool {
+        self.resources.contains(kind, name)
+    }
+}

@@ -1,0 +1,40 @@
+//! How a declaration is found again in its file.
+
+use crate::resource::{Home, Kind};
+
+/// How a declaration is addressed in its file. In one section the order is that of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    section: &'static [&'static str],
+    slot: Slot,
+    member: Option<(&'static str, Slot)>,
+}
+
+impl Origin {
+    /// The origin of what was not read from a file, for example of what was stored.
+    pub fn nowhere() -> Origin {
+        Origin { section: &[], slot: Slot::Key, member: None }
+    }
+
+    pub(crate) fn of_entry(section: &'static [&'static str], slot: Slot) -> Origin {
+        Origin { section, slot, member: None }
+    }
+
+    /// The keys of the section, how the entry is addressed in it, and the same for what stands inside the entry.
+    pub(crate) fn parts(self) -> (&'static [&'static str], Slot, Option<(&'static str, Slot)>) {
+        (self.section, self.slot, self.member)
+    }
+
+    pub(crate) fn member(self, kind: Kind, slot: Slot) -> Origin {
+        Origin { member: Home::of(kind).member.map(|list| (list, slot)), ..self }
+    }
+}
+
+/// How an entry is addressed in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Slot {
+    /// In the map form, by its own name.
+    Key,
+    /// In the list form, by position.
+    Index(u32),
+}
