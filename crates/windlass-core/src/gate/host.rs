@@ -1,8 +1,6 @@
 //! What a change becomes part of: whoever attaches something to a resource changes that resource.
 
-use super::repository::RepositoryIdentity;
-use super::subject::Subject;
-use crate::diff::Action;
+use super::identity::RepositoryIdentity;
 use crate::resource::{Kind, ResourceKey, Spec, member_name};
 
 /// A resource of another repository that a change attaches something to. The rules that restrain changes of the host hold
@@ -31,29 +29,5 @@ pub fn hosts_of(key: &ResourceKey) -> Vec<ResourceKey> {
         Kind::Peer => vec![network(), ResourceKey::new(Kind::Node, member_name(&key.name).1)],
         Kind::VirtualIp => vec![network()],
         _ => Vec::new(),
-    }
-}
-
-impl<'a> Host<'a> {
-    /// The same change, as if the host's repository asked for it.
-    pub(super) fn asked_by_owner(self, subject: &Subject<'a>) -> Subject<'a> {
-        Subject { repository: Some(self.owner), hosts: &[], ..*subject }
-    }
-
-    /// An update of the host, by the same people.
-    pub(super) fn updated<'s>(self, subject: &Subject<'s>, files: &'s [&'s str]) -> Subject<'s>
-    where
-        'a: 's,
-    {
-        Subject {
-            change: Action::Update,
-            key: self.key,
-            repository: Some(self.owner),
-            paths: files,
-            before: Some(self.spec),
-            after: Some(self.spec),
-            hosts: &[],
-            ..*subject
-        }
     }
 }

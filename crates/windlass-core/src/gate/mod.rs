@@ -6,8 +6,10 @@
 
 mod approver;
 mod contributor;
+mod empty;
 mod halt;
 mod host;
+mod identity;
 mod judge;
 mod names;
 mod pattern;
@@ -26,11 +28,12 @@ pub use contributor::{
 };
 pub use halt::{FailedSync, Halt};
 pub use host::{Host, hosts_of};
+pub use identity::RepositoryIdentity;
 pub use judge::{Consent, GrantedBy, Hold, Judgement, Notify, judge, why_it_does_not_count, why_not};
 pub use names::NameProblem;
 pub use pattern::{NamePattern, PathPattern, RepositoryPattern};
 pub use policy::{MAX_POLICY_BYTES, Policy, PolicyAction, PolicyMatch, PolicyRule};
-pub use repository::{RepositoryChange, RepositoryIdentity, RepositorySettings, why_an_approver};
+pub use repository::{RepositoryChange, RepositorySettings, why_an_approver};
 pub use review::{ReviewProblem, check_review};
 pub use subject::{Approval, AutoApply, ContentOrigin, Given, Subject, binding};
 pub use window::{ClockTime, Opening, PolicyWindow, Weekday, Zone};

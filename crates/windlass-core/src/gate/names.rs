@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use super::identity::RepositoryIdentity;
 use super::policy::Policy;
-use super::repository::RepositoryIdentity;
 use crate::shape::nearest;
 
 /// Why a name in a policy stands for nothing.

@@ -8,7 +8,7 @@ use std::fmt;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::repository::RepositoryIdentity;
+use super::identity::RepositoryIdentity;
 use crate::quote::quoted;
 use crate::shape::{Complaint, TextValue};
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::empty::refuse_empty;
+use super::identity::RepositoryIdentity;
 use super::pattern::{NamePattern, PathPattern, RepositoryPattern};
-use super::repository::RepositoryIdentity;
 use super::window::PolicyWindow;
 use crate::code::{Code, Severity};
 use crate::diagnostic::{Diagnostic, Finding, LineIndex, sort};
@@ -17,7 +18,7 @@ use crate::shape::{
     Bounded, Canonical, Decoder, Defaults, Segment, Shape as _, canonical_json, choice, record,
 };
 use crate::value::{Labels, Name};
-use crate::yaml::{self, Content, NodeRef};
+use crate::yaml::{self, NodeRef};
 
 /// A policy may hold 64 KiB: hundreds of rules, and every judgement walks all of them.
 pub const MAX_POLICY_BYTES: usize = 64 << 10;
@@ -225,24 +226,4 @@ impl PolicyMatch {
         let keys = ["kinds", "changes", "repositories", "names", "paths", "labels"];
         refuse_empty(&keys, node, decoder)
     }
-}
-
-/// Refuses keys with an empty list: it would fit everything, where whoever emptied it most likely meant nothing.
-pub(super) fn refuse_empty<'t>(keys: &[&'static str], node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
-    let mut is_sound = true;
-    for key in keys {
-        let Some(value) = node.get(key) else { continue };
-        let is_empty = match value.content() {
-            Content::Sequence(items) => items.len() == 0,
-            Content::Mapping(entries) => entries.len() == 0,
-            Content::Scalar(_) => false,
-        };
-        if is_empty {
-            let finding = Finding::new(Code::BadValue, value.span(), format!("`{key}` is empty"))
-                .help(format!("leave `{key}` out if it should not matter, or list what it is about"));
-            decoder.report_within(Segment::Key(key), finding);
-            is_sound = false;
-        }
-    }
-    is_sound
 }

@@ -4,16 +4,8 @@
 //! under which path, signed by whom. Whoever changes that decides what will be approved, so they must be allowed to
 //! approve. [`why_an_approver`] is the one place that answers.
 
+use super::identity::RepositoryIdentity;
 use super::policy::{Policy, PolicyAction, PolicyRule};
-
-/// Which repository something is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RepositoryIdentity<'a> {
-    /// Its id, which is never given to another repository.
-    pub id: &'a str,
-    /// What it is called now.
-    pub name: &'a str,
-}
 
 /// The settings of a repository that decide what is approved without people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

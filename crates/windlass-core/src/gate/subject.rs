@@ -3,8 +3,8 @@
 use super::approver::Approvers;
 use super::contributor::Contributors;
 use super::host::Host;
+use super::identity::RepositoryIdentity;
 use super::policy::{PolicyAction, PolicyMatch, PolicyRule};
-use super::repository::RepositoryIdentity;
 use crate::diff::Action;
 use crate::digest::Digest;
 use crate::resource::{ResourceKey, Spec};
@@ -91,6 +91,30 @@ pub fn binding(key: &ResourceKey, base: Option<Digest>, desired: Option<Digest>)
     let (base, desired) = (state(base), state(desired));
     let parts = ["windlass-approval-1", key.kind.slug(), &key.name, &base, &desired];
     Digest::of_parts(parts.map(str::as_bytes))
+}
+
+impl<'a> Host<'a> {
+    /// The same change, as if the host's repository asked for it.
+    pub(super) fn asked_by_owner(self, subject: &Subject<'a>) -> Subject<'a> {
+        Subject { repository: Some(self.owner), hosts: &[], ..*subject }
+    }
+
+    /// An update of the host, by the same people.
+    pub(super) fn updated<'s>(self, subject: &Subject<'s>, files: &'s [&'s str]) -> Subject<'s>
+    where
+        'a: 's,
+    {
+        Subject {
+            change: Action::Update,
+            key: self.key,
+            repository: Some(self.owner),
+            paths: files,
+            before: Some(self.spec),
+            after: Some(self.spec),
+            hosts: &[],
+            ..*subject
+        }
+    }
 }
 
 impl PolicyRule {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
-use super::policy::refuse_empty;
+use super::empty::refuse_empty;
 use crate::code::Code;
 use crate::diagnostic::Finding;
 use crate::quote::quoted;

@@ -1,0 +1,10 @@
+//! Which repository something is from.
+
+/// Which repository something is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepositoryIdentity<'a> {
+    /// Its id, which is never given to another repository.
+    pub id: &'a str,
+    /// What it is called now.
+    pub name: &'a str,
+}
