@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::edited::{Edited, Wanted};
 use super::fields::{Depth, changes};
 use super::fresh::{self, Fields};
-use super::{Edited, Wanted, verify};
+use super::verify;
 use crate::desired::Declared;
 use crate::manifest::{Fleet, Origin, Slot};
 use crate::resource::{Home, Kind, ResourceKey, Spec, member_name};

@@ -4,6 +4,7 @@
 //! does not declare exactly what was wanted is never handed out: the next coarser one is tried (single values, whole
 //! fields, the whole resource), and after the last a person is asked. Nothing here decides what to adopt.
 
+mod edited;
 mod fields;
 mod fresh;
 mod intent;
@@ -14,22 +15,13 @@ mod verify;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use self::edited::Edited;
 pub use self::patch::patch;
 
+use self::edited::Wanted;
 use self::intent::{Detail, Intent};
 use crate::manifest::{Context, Fleet};
 use crate::resource::{Kind, ResourceKey, Spec, member_name};
-
-/// A file of the fleet with its new text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
-    /// Its path, relative to the fleet's root.
-    pub path: String,
-    /// The text as it was.
-    pub before: Arc<str>,
-    /// The text that declares the accepted state.
-    pub after: String,
-}
 
 /// Why no text was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,9 +54,6 @@ pub enum AdoptError {
         problem: String,
     },
 }
-
-/// The accepted state of the resources to adopt; nothing for those that are gone.
-type Wanted = BTreeMap<ResourceKey, Option<Arc<Spec>>>;
 
 /// Edits the fleet's files so that the wanted resources declare exactly the accepted state, and everything else, comments
 /// and layout included, stays as it is. Only files that change are returned; `context` is the one the fleet was read

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Edited, Wanted};
+use super::edited::{Edited, Wanted};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::digest::Digest;
 use crate::manifest::{Context, FileManifest, Fleet, Role, assemble, read_file};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::side::FileSide;
 use super::{ContentChange, ContentId, text};
 
 /// Files that are named in one difference; the rest is counted.
@@ -26,33 +27,6 @@ pub enum FileChange {
     Changed,
     /// It ceases to be.
     Removed,
-}
-
-/// What stands on one side of a file's difference.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileSide {
-    /// Nothing.
-    Nothing,
-    /// A file with these bytes.
-    Bytes(Vec<u8>),
-    /// A file that is too large to be shown, with its size.
-    Large(u64),
-    /// A symbolic link or a submodule.
-    NotAFile,
-    /// Something that cannot be had here.
-    Missing,
-    /// A file that was not read because enough was.
-    NotRead,
-}
-
-impl FileSide {
-    fn size(&self) -> Option<u64> {
-        match self {
-            FileSide::Bytes(bytes) => Some(bytes.len() as u64),
-            FileSide::Large(size) => Some(*size),
-            FileSide::Nothing | FileSide::NotAFile | FileSide::Missing | FileSide::NotRead => None,
-        }
-    }
 }
 
 /// One file that differs.

@@ -5,6 +5,7 @@
 //! has to be read to notice that a byte changed. [`ContentDifference`] is what people read of such a change.
 
 mod difference;
+mod side;
 mod text;
 
 use std::fmt;
@@ -13,7 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::digest::write_hex;
 
-pub use difference::{ContentDifference, FileChange, FileDifference, FileSide, MAX_FILE_BYTES, MAX_FILES};
+pub use difference::{ContentDifference, FileChange, FileDifference, MAX_FILE_BYTES, MAX_FILES};
+pub use side::FileSide;
 
 /// What sort of thing stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use similar::TextDiff;
 
-use super::difference::FileSide;
+use super::side::FileSide;
 use crate::secret;
 
 /// Lines shown around each change.

@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::exported::{LeftOut, WhyLeftOut};
+use super::form::{Form, HiddenValues};
 use super::node::Node;
 use super::write::{self, STEP};
-use super::{Form, HiddenValues, LeftOut, WhyLeftOut};
 use crate::diff::mask_secrets;
 use crate::resource::{Home, Kind, ResourceKey, Spec, member_name};
 use crate::shape::{Defaults, Description};

@@ -1,7 +1,7 @@
 //! A fleet → files, each within the limit.
 
+use super::exported::{ExportedFile, ExportedFiles, WhyLeftOut};
 use super::fleet::{Fleet, Section};
-use super::{ExportedFile, ExportedFiles, WhyLeftOut};
 use crate::manifest::FLEET_FILE;
 
 const DIRECTORY: &str = "fleet.d";

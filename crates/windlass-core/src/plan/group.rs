@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Foreseen, Plan, ReadStep, Step};
+use super::{Foreseen, Plan, ReadPlan, ReadStep, Step};
 use crate::content::ContentChange;
 use crate::diff::{Action, Cause, Change, FieldChange};
 use crate::digest::Digest;
@@ -154,8 +154,15 @@ pub fn groups(plan: &Plan) -> Vec<Group<'_>> {
     join(plan.steps.iter().enumerate().map(|(index, step)| (index + 1, StepView::Made(step))))
 }
 
+impl ReadPlan {
+    /// The steps with identical ones joined.
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        join(self.steps.iter().map(|step| (step.position, StepView::Read(step))))
+    }
+}
+
 /// Steps with identical ones joined.
-pub(super) fn join<'p>(steps: impl Iterator<Item = (usize, StepView<'p>)>) -> Vec<Group<'p>> {
+fn join<'p>(steps: impl Iterator<Item = (usize, StepView<'p>)>) -> Vec<Group<'p>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut found: BTreeMap<Digest, usize> = BTreeMap::new();
     for (position, step) in steps {

@@ -12,6 +12,7 @@ mod guard;
 mod order;
 mod read;
 mod set;
+mod step;
 mod stored;
 
 use serde::{Deserialize, Serialize};
@@ -23,12 +24,12 @@ pub use group::{Group, StepView, groups, signature_of};
 pub use guard::{Confirmation, MassDestroy, Refusal};
 pub use read::{Informational, ReadPlan, ReadRefusal, ReadStep};
 pub use set::{ChangeSet, SetScope, why_set_falls};
+pub use step::Step;
 pub use stored::{StoredPlan, StoredStep, members_of};
 
 use crate::desired::Desired;
-use crate::diff::{Action, Change, Comparison};
+use crate::diff::{Action, Comparison};
 use crate::remark::Remark;
-use crate::resource::ResourceKey;
 
 /// What shall be done, in order, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,15 +46,6 @@ pub struct Plan {
     pub unchanged: usize,
     /// Problems that only the comparison with the accepted state showed.
     pub problems: Vec<Remark>,
-}
-
-/// One change at its place in the order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// The change.
-    pub change: Change,
-    /// Changes of this plan that must be done first.
-    pub waits_for: Vec<ResourceKey>,
 }
 
 /// How many of each.
@@ -116,12 +108,5 @@ impl Plan {
             refused: self.refusals.len(),
             unchanged: self.unchanged,
         }
-    }
-}
-
-impl Step {
-    /// The action as the API names it: `create_template`.
-    pub fn action_name(&self) -> String {
-        format!("{}_{}", self.change.action(), self.change.key.kind)
     }
 }

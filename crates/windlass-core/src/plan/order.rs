@@ -4,7 +4,7 @@
 //! that whatever drops a reference does so before the other end goes. Where references leave a choice, creates and
 //! updates follow the documented order of kinds and then names, destroys the reverse of it.
 
-use super::Step;
+use super::step::Step;
 use crate::code::Code;
 use crate::diff::{Action, Change};
 use crate::graph::Graph;

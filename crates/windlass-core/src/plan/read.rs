@@ -5,7 +5,6 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::group::{Group, StepView, join};
 use super::{Foreseen, MassDestroy, Summary};
 use crate::content::{ContentChange, ContentDifference};
 use crate::diagnostic::Diagnostic;
@@ -98,11 +97,4 @@ pub struct ReadRefusal {
     pub resource: String,
     /// Why.
     pub reason: String,
-}
-
-impl ReadPlan {
-    /// The steps with identical ones joined.
-    pub fn groups(&self) -> Vec<Group<'_>> {
-        join(self.steps.iter().map(|step| (step.position, StepView::Read(step))))
-    }
 }

@@ -7,8 +7,11 @@
 mod collection;
 mod put;
 mod splice;
+mod uneditable;
 
 use std::collections::BTreeMap;
+
+pub(crate) use self::uneditable::Uneditable;
 
 use self::splice::Splices;
 use super::format::written::{Content, Node};
@@ -62,11 +65,6 @@ pub(crate) enum Emptied {
     /// It stays, as `{}` or `[]`.
     Kept,
 }
-
-/// Why a text cannot be edited in place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Uneditable(&'static str);
 
 impl Within {
     /// What changes one step further in, unless the whole value there is replaced or removed already.

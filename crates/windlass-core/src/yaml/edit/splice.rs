@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Uneditable;
+use super::uneditable::Uneditable;
 use crate::yaml::format::BYTE_ORDER_MARK;
 
 /// Places are those of the text with plain line ends.

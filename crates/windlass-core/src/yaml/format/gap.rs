@@ -1,6 +1,6 @@
 //! Walking what stands between two nodes: white space, comments and the indicators the parser gives no events for.
 
-use super::Refused;
+use super::refused::Refused;
 
 /// A place in the text, behind the last token that was understood.
 pub(super) struct Cursor<'s> {

@@ -8,8 +8,11 @@
 mod block;
 mod flow;
 mod gap;
+mod line_ends;
+mod options;
 mod print;
 mod read;
+mod refused;
 mod scalar;
 mod verify;
 pub(super) mod written;
@@ -17,18 +20,16 @@ pub(super) mod written;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
+pub(super) use self::line_ends::{BYTE_ORDER_MARK, with_plain_line_ends};
 
-use granit_parser::Options;
-
+use self::options::options;
 use self::read::Reader;
+use self::refused::Refused;
 use self::verify::Meaning;
 use self::written::Document;
 use super::complain::check_text;
 use super::{MAX_FILE_BYTES, build};
-use crate::diagnostic::{Code, Finding};
-
-pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
+use crate::diagnostic::Finding;
 
 /// Lays a text out anew, keeping every comment, the order and the style of every value.
 ///
@@ -75,47 +76,4 @@ fn lay_out(source: &str, document: &Document<'_>) -> Result<String, Refused> {
         true => Err(Refused { at: 0 }),
         false => Ok(output),
     }
-}
-
-/// A place, in the text with plain line ends, that the layout has no form for.
-#[derive(Debug)]
-struct Refused {
-    at: usize,
-}
-
-impl Refused {
-    fn into_finding(self, text: &str) -> Finding {
-        let at = original_position(text, self.at);
-        let message = "this file uses YAML that cannot be formatted without changing it";
-        Finding::new(Code::YamlSyntax, at..text.len().min(at + 1), message)
-            .help("write this place as plain keys, lists and values, or keep the file as it is")
-    }
-}
-
-/// No byte order mark and only LF, so that every later step can think in lines.
-pub(super) fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    match text.contains('\r') {
-        true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
-        false => Cow::Borrowed(text),
-    }
-}
-
-/// Where a place of the text with plain line ends is in the text as given.
-fn original_position(text: &str, at: usize) -> usize {
-    let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
-    let bytes = &text.as_bytes()[mark..];
-    let is_dropped = |position: usize| bytes[position] == b'\r' && bytes.get(position + 1) == Some(&b'\n');
-    let kept = (0..bytes.len()).filter(|position| !is_dropped(*position)).nth(at);
-    mark + kept.unwrap_or(bytes.len())
-}
-
-/// The settings of the parser for both reading and checking: those of `parse`, with the events it has no use for.
-fn options() -> Options {
-    let mut options = build::options();
-    options.set_emit_comments(true);
-    options.emit_anchor_events = true;
-    // A long licence header is no reason to refuse a file; its size is bounded by the file's.
-    options.max_buffered_comment_events = MAX_FILE_BYTES;
-    options
 }

@@ -8,8 +8,9 @@ use std::ops::Range;
 use granit_parser::{Event, ScalarStyle, Span, StructureStyle};
 
 use super::gap::Cursor;
+use super::refused::Refused;
+use super::scalar;
 use super::written::{Collection, Comment, Content, Document, Item, Layout, Node};
-use super::{Refused, scalar};
 
 /// Takes the events of a text that has plain line ends.
 pub(super) struct Reader<'s> {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Refused;
 use super::print::{Printer, STEP};
+use super::refused::Refused;
 use super::written::{Content, Node};
 
 const BLANK: [char; 2] = [' ', '\t'];

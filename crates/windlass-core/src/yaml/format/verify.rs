@@ -4,7 +4,8 @@
 
 use granit_parser::{Event, Parser, Span};
 
-use super::{Refused, options};
+use super::options::options;
+use super::refused::Refused;
 
 /// What must not change. Comments stand apart from the rest, as a comma may pass a comment.
 #[derive(Default)]

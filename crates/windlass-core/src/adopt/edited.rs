@@ -1,0 +1,20 @@
+//! What is to be adopted, and the files that say it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::resource::{ResourceKey, Spec};
+
+/// The accepted state of the resources to adopt; nothing for those that are gone.
+pub(super) type Wanted = BTreeMap<ResourceKey, Option<Arc<Spec>>>;
+
+/// A file of the fleet with its new text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// Its path, relative to the fleet's root.
+    pub path: String,
+    /// The text as it was.
+    pub before: Arc<str>,
+    /// The text that declares the accepted state.
+    pub after: String,
+}

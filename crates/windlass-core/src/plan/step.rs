@@ -1,0 +1,20 @@
+//! One change at its place in the order.
+
+use crate::diff::Change;
+use crate::resource::ResourceKey;
+
+/// One change at its place in the order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The change.
+    pub change: Change,
+    /// Changes of this plan that must be done first.
+    pub waits_for: Vec<ResourceKey>,
+}
+
+impl Step {
+    /// The action as the API names it: `create_template`.
+    pub fn action_name(&self) -> String {
+        format!("{}_{}", self.change.action(), self.change.key.kind)
+    }
+}
