@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use crate::audit::{AuditEntry, append_audit};
 use crate::db::{Reading, Store};
 use crate::error::StoreError;
-use crate::events::{NewEvent, append_events};
+use crate::new_events::{NewEvent, append_events};
 use crate::sql::values;
 
 /// A transaction. Dropped without [`Writing::commit`], nothing of it happened.
