@@ -12,7 +12,8 @@ use windlass_core::content::{ContentId, FileSide};
 
 use crate::content::{Content, DirectoryLimits, Objects, SeenDirectory};
 use crate::disk::Ids;
-use crate::{EntryKind, ReadError, Tree};
+use crate::entry::{EntryKind, ReadError};
+use crate::tree::Tree;
 
 /// A directory on disk. Links inside it are seen and refused, never followed.
 #[derive(Clone, Debug)]

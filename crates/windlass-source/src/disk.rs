@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use windlass_core::content::{ContentId, ContentKind, FileSide};
 
 use crate::content::{Content, DirectoryLimits, ObjectEntry, ObjectKind, SeenDirectory};
+use crate::entry::{EntryKind, ReadError};
 use crate::git::IdHasher;
-use crate::{EntryKind, ReadError};
 
 /// Files and directories below the paths that a fleet names.
 const MAX_ENTRIES: usize = 100_000;

@@ -8,8 +8,9 @@ use windlass_core::manifest::{MAX_FILES, Selection};
 use windlass_core::content::ContentId;
 
 use crate::content::Content;
+use crate::entry::{EntryKind, ReadError};
 use crate::git::IdHasher;
-use crate::{EntryKind, ReadError, Tree};
+use crate::tree::Tree;
 
 /// Enough of a path to recognise it.
 const SHOWN_CHARS: usize = 200;

@@ -10,8 +10,9 @@ use windlass_core::manifest::{
 use windlass_core::yaml::MAX_FILE_BYTES;
 
 use crate::content::Content;
+use crate::entry::{EntryKind, ReadError};
+use crate::tree::Tree;
 use crate::walk::TooMuch;
-use crate::{EntryKind, ReadError, Tree};
 
 /// The files of a fleet, root first, and what stood in the way of reading others.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use windlass_core::manifest::Selection;
 
-use crate::{EntryKind, ReadError};
+use crate::entry::{EntryKind, ReadError};
 
 /// A name has at most so many bytes: no file system of today holds a longer one.
 pub(crate) const MAX_NAME_BYTES: usize = 255;

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use super::{DirectoryLimits, SeenDirectory};
+use super::objects::{DirectoryLimits, SeenDirectory};
 
 /// A directory of about 200,000 names.
 const MAX_DIRECTORY_BYTES: u64 = 8 << 20;

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use super::*;
+use crate::entry::ReadError;
+use crate::walk::MAX_NAME_BYTES;
 
 /// Every directory holds so many directories with one id each, without end, and one file.
 struct Endless {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::commit::CommitId;
+use super::commit_id::CommitId;
 use super::mirror::{Mirror, MirrorError};
 
 /// Commits that are listed: as many as a push that people review has.

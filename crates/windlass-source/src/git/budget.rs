@@ -10,6 +10,8 @@ use crate::walk::TooMuch;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
+/// A commit larger than this is not read: people do not write such messages.
+pub(super) const MAX_COMMIT_BYTES: u64 = 1024 * 1024;
 /// A directory of about 200,000 names.
 const MAX_TREE_BYTES: u64 = 8 << 20;
 /// All directories that are decoded while one revision is read; large ones may be decoded more than once.

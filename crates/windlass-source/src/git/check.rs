@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use windlass_core::manifest::FLEET_FILE;
 
 use super::error::Problem;
-use super::fetch::FetchOptions;
+use super::fetch_options::FetchOptions;
 use super::mirror::Mirror;
+use crate::entry::{EntryKind, ReadError};
 use crate::remote::{PathPrefix, RemoteUrl, Scheme};
-use crate::{EntryKind, Tree as _};
+use crate::tree::Tree as _;
 
 /// A host none of whose addresses accepts a connection within this is down.
 pub const TEST_CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -206,7 +207,7 @@ fn knock(options: &FetchOptions<'_>, walk: &mut Walk) -> Result<(), Problem> {
 }
 
 fn look_inside(tree: &super::GitTree, prefix: &PathPrefix, walk: &mut Walk) -> Result<(), Failure> {
-    let broken = |step, error: crate::ReadError| Failure::at(step, error.source.to_string(), "try again");
+    let broken = |step, error: ReadError| Failure::at(step, error.source.to_string(), "try again");
     match tree.entry("").map_err(|error| broken("prefix", error))? {
         Some(EntryKind::Directory) if prefix.as_str().is_empty() => {
             walk.pass("prefix", "the repository's root");

@@ -12,7 +12,7 @@ use gix::protocol::transport::client::git::ConnectMode;
 use gix::protocol::transport::client::git::blocking_io::Connection;
 
 use super::error::{Problem, of_io, quoted};
-use super::fetch::FetchOptions;
+use super::fetch_options::FetchOptions;
 use super::http::Web;
 use super::limits::Bounds;
 use super::process::{Counted, Ended, Talk, git};

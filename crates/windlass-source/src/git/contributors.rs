@@ -6,7 +6,7 @@
 use gix::bstr::ByteSlice as _;
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
 
-use super::commit::CommitId;
+use super::commit_id::CommitId;
 use super::mirror::{Mirror, MirrorError};
 
 /// Names and addresses of people are shorter.

@@ -9,50 +9,27 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use gix::protocol::transport::client::blocking_io::Transport;
 use gix::remote::fetch::{Shallow, Tags};
 use gix::remote::{Direction, ref_map};
-use windlass_outbound::Guard;
 
-use super::commit::CommitId;
+use super::commit_id::CommitId;
 use super::connect::Line;
 use super::error::{FetchError, Problem, chain, of_gix, of_io};
-use super::limits::{Bounds, Limits, watched};
+use super::fetch_options::FetchOptions;
+use super::limits::{Bounds, watched};
 use super::mirror::{Held, Mirror, TIP};
 use super::progress::ObjectCount;
 use super::revision::Revision;
-use crate::remote::{Credential, HostKeys, RemoteUrl};
+use crate::remote::HostKeys;
 
 /// How far back a mirror that was damaged or lost looks for the commit that was last made use of.
 const RECENT: NonZeroU32 = NonZeroU32::new(50).expect("not zero");
 /// gix wants an address for its messages; it never connects to it, because it is handed an open line.
 const PLACEHOLDER: &str = "https://remote.invalid/";
-
-/// What to fetch, and how.
-#[derive(Clone, Copy)]
-pub struct FetchOptions<'a> {
-    /// From where.
-    pub url: &'a RemoteUrl,
-    /// Which state of it.
-    pub revision: &'a Revision,
-    /// How to log in.
-    pub credential: &'a Credential,
-    /// The host's pinned keys; without any, they are learned on this occasion and returned.
-    pub host_keys: Option<&'a HostKeys>,
-    /// Certificates in PEM that are trusted in addition to the system's.
-    pub extra_ca_pem: Option<&'a str>,
-    /// Resolves the host, and refuses addresses that may not be connected to.
-    pub guard: &'a Guard,
-    /// The commit of this remote and revision that was last made use of, to tell how the tip moved since.
-    pub since: Option<&'a CommitId>,
-    /// What it may cost.
-    pub limits: Limits,
-    /// Set by the caller to stop early.
-    pub interrupt: &'a AtomicBool,
-}
 
 /// How the tip moved since a commit of it was last made use of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::budget::{ObjectBudget, sized_tree};
-use super::commit::CommitId;
+use super::commit_id::CommitId;
 use super::tree::GitTree;
 use crate::remote::PathPrefix;
 

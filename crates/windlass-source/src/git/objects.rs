@@ -6,8 +6,8 @@ use windlass_core::content::{ContentId, ContentKind, FileSide};
 
 use super::mirror::Mirror;
 use super::tree::GitTree;
-use crate::ReadError;
 use crate::content::{DirectoryLimits, ObjectEntry, ObjectKind, Objects, SeenDirectory};
+use crate::entry::ReadError;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 

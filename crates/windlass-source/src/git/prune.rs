@@ -13,9 +13,9 @@ use gix::objs::{FindExt as _, Write as _};
 use gix::refs::transaction::PreviousValue;
 
 use super::budget::{ObjectBudget, sized_tree};
-use super::commit::CommitId;
+use super::commit_id::CommitId;
 use super::error::{Problem, of_io};
-use super::fetch::FetchOptions;
+use super::fetch_options::FetchOptions;
 use super::mirror::{Held, Mirror, PUSHED, TIP, absent_is_fine};
 use crate::walk::TooMuch;
 

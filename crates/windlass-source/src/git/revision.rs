@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::commit::CommitId;
+use super::commit_id::CommitId;
 use crate::remote::{Branch, BranchError};
 
 /// What every whole reference begins with.

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use windlass_core::redacted::Redacted;
 
 use super::error::{Problem, of_io, quoted};
-use super::fetch::FetchOptions;
+use super::fetch_options::FetchOptions;
 use super::limits::Bounds;
 use super::private::{private_directory, write_private};
 use super::process::{Talk, program};

@@ -14,15 +14,15 @@ use gix::objs::tree::EntryMode;
 use windlass_core::manifest::Selection;
 use windlass_core::yaml::MAX_FILE_BYTES;
 
-use super::budget::{ObjectBudget, sized_tree};
-use super::commit::MAX_COMMIT_BYTES;
+use super::budget::{MAX_COMMIT_BYTES, ObjectBudget, sized_tree};
 use crate::walk::{
     Child, Children, Directories, MAX_NAME_BYTES, WalkLimits, name_too_long, too_many_names, walk,
 };
 use windlass_core::content::ContentId;
 
 use crate::content::Content;
-use crate::{EntryKind, ReadError, Tree};
+use crate::entry::{EntryKind, ReadError};
+use crate::tree::Tree;
 
 /// A tag may lead to another one; more than so many lead nowhere.
 const MAX_TAGS: usize = 8;

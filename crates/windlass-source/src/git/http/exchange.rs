@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, Response};
 
 use super::super::error::Problem;
-use super::Web;
+use super::web::Web;
 
 /// One request and its answer. A request is sent when its answer is first looked at.
 pub(super) struct Exchange {

@@ -7,25 +7,22 @@ mod room;
 mod tree;
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::sync::Arc;
 
 use gix::objs::Commit;
 use windlass_core::time::Timestamp;
 
 use self::room::Room;
-use self::tree::{TreeError, write_tree};
+use self::tree::{Cause, TreeError, write_tree};
 use super::budget::ObjectBudget;
-use super::commit::CommitId;
+use super::commit_id::CommitId;
 use super::error::{Problem, of_io, quoted};
-use super::fetch::FetchOptions;
+use super::fetch_options::FetchOptions;
 use super::limits::{Bounds, watched};
 use super::mirror::{Mirror, PUSHED};
 use super::process::{Ended, Outcome, Talk};
 use super::ssh::Login;
 use crate::remote::{Branch, PathPrefix, RemoteUrl};
-
-type Cause = Box<dyn Error + Send + Sync>;
 
 /// Who a commit is from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use windlass_core::redacted::Redacted;
 
 use super::super::error::{Problem, of_io};
-use super::super::fetch::FetchOptions;
+use super::super::fetch_options::FetchOptions;
 use super::super::limits::Bounds;
 use super::super::private::{private_directory, write_private};
 use super::super::process::git;

@@ -1,12 +1,14 @@
 //! Base tree + files → new tree, in the object database.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 
 use gix::objs::Tree;
 use gix::objs::tree::{Entry, EntryKind};
 
 use super::super::budget::{ObjectBudget, sized_tree};
-use super::Cause;
+
+pub(super) type Cause = Box<dyn Error + Send + Sync>;
 
 /// Why a tree could not be made.
 pub(super) enum TreeError {

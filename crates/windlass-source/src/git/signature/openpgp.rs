@@ -9,7 +9,8 @@ use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::{Signature, SignatureType};
 use pgp::types::{KeyDetails, Tag, VerifyingKey};
 
-use super::{Flaw, SignedBy, Signers};
+use super::outcome::{Flaw, SignedBy};
+use super::signers::Signers;
 
 pub(super) fn verify(armour: &BStr, signed: &[u8], signers: &Signers) -> Result<SignedBy, Flaw> {
     let invalid = |reason: &str| Flaw::Invalid(reason.to_owned());

@@ -4,8 +4,8 @@ use gix::bstr::BStr;
 use ssh_key::{HashAlg, PublicKey, SshSig};
 use windlass_core::time::Timestamp;
 
-use super::signers::SshSigner;
-use super::{Flaw, SignedBy, Signers};
+use super::outcome::{Flaw, SignedBy};
+use super::signers::{Signers, SshSigner};
 
 /// What git signs for. A signature made for something else says nothing about a commit.
 const NAMESPACE: &str = "git";

@@ -1,0 +1,177 @@
+//! Sending requests within bounds, and what their failures mean.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gix::protocol::transport::client::AuthenticationRequired;
+use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::{Method, Response, StatusCode};
+use tokio::runtime::Runtime;
+use url::Url;
+use windlass_outbound::{
+    ClientError, Http as HttpClient, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of,
+    refused_certificate,
+};
+
+use crate::git::error::{Problem, quoted};
+use crate::git::fetch_options::FetchOptions;
+use crate::git::limits::Bounds;
+
+/// A host that does not answer within this is down.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// How often a wait is interrupted to see whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Enough for `repo` → `repo.git` and one move.
+const MAX_REDIRECTS: usize = 3;
+
+/// The http side of a conversation.
+#[derive(Clone)]
+pub(in crate::git) struct Web(pub(super) Rc<Inside>);
+
+pub(super) struct Inside {
+    runtime: Runtime,
+    client: HttpClient,
+    pub(super) bounds: Arc<Bounds>,
+    host: String,
+    pub(super) moved_to: RefCell<Option<String>>,
+}
+
+impl Web {
+    /// Prepares requests.
+    pub(in crate::git) fn new(options: &FetchOptions<'_>, bounds: &Arc<Bounds>) -> Result<Web, Problem> {
+        let (url, local) = (options.url, |error: io::Error| Problem::Local { reason: error.to_string() });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(local)?;
+        let settings = HttpOptions {
+            connect_within: CONNECT_WITHIN,
+            within: None,
+            trust: options.extra_ca_pem.map_or(TlsTrust::System, TlsTrust::SystemAnd),
+            proxies: Proxies::Environment,
+            port: Some(url.effective_port()),
+        };
+        let client = HttpClient::new(options.guard, settings)
+            .map_err(|error: ClientError| Problem::Tls { reason: error.to_string() })?;
+        Ok(Web(Rc::new(Inside {
+            runtime,
+            client,
+            bounds: Arc::clone(bounds),
+            host: url.host().to_owned(),
+            moved_to: RefCell::new(None),
+        })))
+    }
+
+    /// Waits for something that the network decides, as long as it is wanted.
+    pub(super) fn wait<T>(&self, work: impl Future<Output = reqwest::Result<T>>) -> io::Result<T> {
+        let inside = &self.0;
+        let result = inside.runtime.block_on(async {
+            let mut work = std::pin::pin!(work);
+            loop {
+                tokio::select! {
+                    result = &mut work => break Some(result),
+                    () = tokio::time::sleep(LOOK_EVERY) => {
+                        if inside.bounds.is_stopped() {
+                            break None;
+                        }
+                    }
+                }
+            }
+        });
+        match result {
+            None => Err(io::Error::other("stopped")),
+            Some(Ok(value)) => Ok(value),
+            Some(Err(error)) => {
+                let refusal = refusal_of(&error).map(Problem::from);
+                Err(self.fail(refusal.unwrap_or_else(|| of_reqwest(&error, &inside.host))))
+            }
+        }
+    }
+
+    pub(super) fn fail(&self, problem: Problem) -> io::Error {
+        let said = problem.to_string();
+        self.0.bounds.fail(problem);
+        io::Error::other(said)
+    }
+
+    pub(super) fn send(
+        &self,
+        method: &Method,
+        url: &str,
+        headers: &HeaderMap,
+        body: Vec<u8>,
+    ) -> io::Result<Response> {
+        let unusable = |_| self.fail(Problem::Protocol { reason: "its address is no URL".to_owned() });
+        let url = Url::parse(url).map_err(unusable)?;
+        let request =
+            self.0.client.request(method.clone(), url).map_err(|refusal| self.fail(refusal.into()))?;
+        self.wait(request.headers(headers.clone()).body(body).send())
+    }
+
+    /// A request that may be sent elsewhere on the same server.
+    pub(super) fn get_following(&self, url: &str, base: &str, headers: &HeaderMap) -> io::Result<Response> {
+        let tail = url.strip_prefix(base).unwrap_or_default();
+        let mut at = url.to_owned();
+        for _ in 0..MAX_REDIRECTS {
+            let response = self.send(&Method::GET, &at, headers, Vec::new())?;
+            if !response.status().is_redirection() {
+                return self.accept(response);
+            }
+            at = redirect_target(&at, &response, tail).map_err(|problem| self.fail(problem))?;
+            *self.0.moved_to.borrow_mut() = at.strip_suffix(tail).map(str::to_owned);
+        }
+        Err(self.fail(Problem::Protocol { reason: "it redirects too often".to_owned() }))
+    }
+
+    pub(super) fn accept(&self, response: Response) -> io::Result<Response> {
+        let problem = match response.status() {
+            status if status.is_success() => return Ok(response),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                let reason = format!("the server answers {}", response.status());
+                self.0.bounds.fail(Problem::Auth { reason });
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    AuthenticationRequired { www_authenticate: Vec::new() },
+                ));
+            }
+            StatusCode::NOT_FOUND | StatusCode::GONE => Problem::RepositoryMissing,
+            status => Problem::Protocol { reason: format!("the server answers {status}") },
+        };
+        Err(self.fail(problem))
+    }
+}
+
+/// Where a redirect leads, if we go there.
+fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String, Problem> {
+    let refuse = |reason: String| Problem::Protocol { reason };
+    let target = response
+        .headers()
+        .get(LOCATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|target| Url::parse(from).ok()?.join(target).ok())
+        .ok_or_else(|| refuse("it redirects to nowhere".to_owned()))?;
+    let origin = Url::parse(from).map(|from| from.origin()).ok();
+    let shown = format!("{}://{}{}", target.scheme(), target.host_str().unwrap_or_default(), target.path());
+    if origin != Some(target.origin()) || !target.username().is_empty() {
+        let reason =
+            format!("it redirects to {}, which was not registered; register that URL", quoted(&shown));
+        return Err(refuse(reason));
+    }
+    if !target.as_str().ends_with(tail) {
+        return Err(refuse(format!("it redirects to {}, which is no git server", quoted(&shown))));
+    }
+    Ok(target.into())
+}
+
+/// What an http failure means. Only a certificate that was shown tells that somebody speaks TLS there.
+fn of_reqwest(error: &reqwest::Error, host: &str) -> Problem {
+    if let Some(reason) = refused_certificate(error) {
+        return Problem::Tls { reason: quoted(&reason) };
+    }
+    let reason = quoted(&causes_of(error));
+    if error.is_connect() || error.is_timeout() || error.is_request() {
+        Problem::Connect { host: host.to_owned(), detail: reason }
+    } else {
+        Problem::Protocol { reason }
+    }
+}
