@@ -2,6 +2,12 @@
 
 use windlass_core::secret::without_secrets;
 
+/// Names and kinds are short; longer ones are not from us.
+pub(crate) const SHORT: usize = 200;
+
+/// A message fits a phone's screen or two.
+pub(crate) const LONG: usize = 1800;
+
 /// The text on one line, at most so many characters.
 pub(crate) fn line(text: &str, most: usize) -> String {
     cut(&visible(&without_secrets(text), Breaks::Joined), most)

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use windlass_core::resource::AlertSeverity;
 use windlass_core::time::Timestamp;
 
-use crate::clean::line;
-use crate::render::SHORT;
+use crate::clean::{SHORT, line};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]

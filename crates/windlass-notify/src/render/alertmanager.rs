@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{LONG, SHORT};
-use crate::clean::{line, lines};
+use crate::clean::{LONG, SHORT, line, lines};
 use crate::message::{Message, State};
 
 pub(super) fn body(message: &Message) -> Value {

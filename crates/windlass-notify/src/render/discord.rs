@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{LONG, SHORT};
-use crate::clean::{backslashed, calling_nobody, line, lines};
+use crate::clean::{LONG, SHORT, backslashed, calling_nobody, line, lines};
 use crate::message::{Message, State};
 
 /// Everything Discord's markdown could take for markup.

@@ -1,7 +1,6 @@
 //! Mail: a subject on one line, the text, and the same as HTML with everything foreign escaped.
 
-use super::{LONG, SHORT};
-use crate::clean::{html, line, lines};
+use crate::clean::{LONG, SHORT, html, line, lines};
 use crate::message::Message;
 
 /// What is mailed; who it is from and goes to is the provider's.

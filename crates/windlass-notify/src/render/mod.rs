@@ -16,12 +16,6 @@ pub use signed::signature;
 
 use crate::message::Message;
 
-/// Names and kinds are short; longer ones are not from us.
-pub(crate) const SHORT: usize = 200;
-
-/// A message fits a phone's screen or two.
-pub(crate) const LONG: usize = 1800;
-
 /// What is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Payload {

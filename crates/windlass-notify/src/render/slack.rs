@@ -3,8 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{LONG, SHORT};
-use crate::clean::{calling_nobody, cut, line, lines};
+use crate::clean::{LONG, SHORT, calling_nobody, cut, line, lines};
 use crate::message::Message;
 
 /// What Slack takes as a header, less some.

@@ -3,8 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{LONG, SHORT};
-use crate::clean::{line, lines};
+use crate::clean::{LONG, SHORT, line, lines};
 use crate::message::Message;
 
 pub(super) fn body(message: &Message) -> Value {

@@ -9,8 +9,9 @@ use windlass_outbound::{
     ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of, refused_certificate,
 };
 
+use super::outcome::Outcome;
+use super::parcel::{Parcel, Plain};
 use super::target::{SendError, Web};
-use super::{Outcome, Parcel, Plain};
 use crate::render::{Payload, signature};
 
 /// A receiver that does not accept a connection within this is down.

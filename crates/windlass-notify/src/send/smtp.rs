@@ -11,8 +11,9 @@ use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use windlass_outbound::{Guard, ResolveError};
 
 use super::http::bare;
+use super::outcome::Outcome;
+use super::parcel::{Parcel, Plain};
 use super::target::{Post, SendError};
-use super::{Outcome, Parcel, Plain};
 use crate::render::Mail;
 
 /// One step of the conversation.

@@ -8,7 +8,7 @@ use windlass_core::redacted::Redacted;
 use windlass_core::resource::{NotificationProviderSpec, ProviderType};
 use windlass_outbound::ResolveError;
 
-use super::Outcome;
+use super::outcome::Outcome;
 
 /// What is kept in a credential.
 pub type Fields = BTreeMap<String, Redacted<String>>;
