@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{HEADS, Meaning, Origin, PullRequestAction, parse, pull_request, pushed};
+use super::happened::{Meaning, Origin, PullRequestAction};
+use super::parts::{HEADS, parse, pull_request, pushed};
 
 #[derive(Deserialize)]
 struct CloudPush {

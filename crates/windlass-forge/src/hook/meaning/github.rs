@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{Meaning, Origin, PullRequestAction, RefBody, parse, pull_request, pushed};
+use super::happened::{Meaning, Origin, PullRequestAction};
+use super::parts::{RefBody, parse, pull_request, pushed};
 
 #[derive(Deserialize)]
 struct PullRequestBody {
