@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use windlass_core::shape::nearest;
 
-use crate::call::{Refusal, refusal};
+use crate::refusal::{Refusal, refusal};
 
 /// Arguments as what they mean. `schema` says which there are.
 pub(crate) fn read<A: DeserializeOwned>(

@@ -7,10 +7,8 @@ use serde_json::Value;
 use windlass_api::endpoint::Operation;
 use windlass_api::types::ErrorBody;
 
+use crate::refusal::{Refusal, refusal};
 use crate::who::Who;
-
-/// Why something was not done: what the API said, or would say.
-pub type Refusal = Box<ErrorBody>;
 
 /// One call of the API.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,17 +101,6 @@ impl Call {
         }
         url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
     }
-}
-
-/// Something that is not done, and what to do about it.
-pub(crate) fn refusal(code: &str, message: impl Into<String>, help: impl Into<String>) -> Refusal {
-    Box::new(ErrorBody {
-        code: code.to_owned(),
-        message: message.into(),
-        help: help.into(),
-        details: Vec::new(),
-        request_id: String::new(),
-    })
 }
 
 #[cfg(test)]

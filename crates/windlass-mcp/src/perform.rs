@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 use windlass_core::shape::nearest;
 
-use crate::call::{Caller, Refusal};
+use crate::call::Caller;
+use crate::refusal::Refusal;
 use crate::table::{find, tools};
 use crate::tool::{Told, Tool};
 use crate::who::{can_ever, decides, may_decide};

@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use windlass_api::endpoint::Operation;
 
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::refusal::Refusal;
 use crate::{arguments, schema};
 
 /// What using a tool does to the world, for clients that ask people before they let a program use one.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use windlass_api::endpoint::{Access, Operation};
 use windlass_api::permission::Permission;
 
-use crate::call::{Refusal, refusal};
+use crate::refusal::{Refusal, refusal};
 
 /// Who is asking.
 #[derive(Clone, Debug, PartialEq, Eq)]

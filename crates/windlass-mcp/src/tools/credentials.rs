@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 
 use crate::brief::{self, text};
-use crate::call::{Call, Refusal, refusal};
+use crate::call::Call;
+use crate::refusal::{Refusal, refusal};
 use crate::tool::{Asked, Told};
 
 /// Listing.

@@ -6,7 +6,8 @@ use serde_json::Value;
 use windlass_api::endpoint::Operation;
 
 use crate::brief;
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::refusal::Refusal;
 use crate::tool::{Asked, Told};
 
 const FIELDS: &[&str] = &[

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use windlass_api::endpoint::Operation;
 
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::refusal::Refusal;
 use crate::tool::{Asked, Told};
 
 /// Characters of a file that are shown at once, up to the end of a line.

@@ -7,7 +7,8 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::GiteaRepositoryBody;
 
 use crate::brief::text;
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::refusal::Refusal;
 use crate::tool::{Asked, Told};
 
 /// Making a repository in Gitea.

@@ -7,7 +7,8 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{ApproveBody, RejectBody};
 
 use crate::brief::{self, Brief, text};
-use crate::call::{Call, Refusal, refusal};
+use crate::call::Call;
+use crate::refusal::{Refusal, refusal};
 use crate::tool::{Asked, Told};
 
 /// What is told of a proposal in passing.

@@ -7,7 +7,8 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{RepositoryBody, RepositoryFields};
 
 use crate::brief::{self, text};
-use crate::call::{Call, Refusal, refusal};
+use crate::call::Call;
+use crate::refusal::{Refusal, refusal};
 use crate::tool::{Asked, Told};
 
 /// What is told of a repository.

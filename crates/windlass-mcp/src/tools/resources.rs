@@ -11,7 +11,8 @@ use windlass_core::resource::Kind;
 use windlass_core::schema::kind_schema;
 
 use crate::brief::{self, text};
-use crate::call::{Call, Refusal, refusal};
+use crate::call::Call;
+use crate::refusal::{Refusal, refusal};
 use crate::tool::{Asked, Told};
 
 const FIELDS: &[&str] = &[

@@ -7,7 +7,8 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{ApproveSetBody, SyncBody};
 
 use crate::brief::{self, Brief, text};
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::refusal::Refusal;
 use crate::tool::{Asked, Told};
 
 /// What is told of a run in passing.
