@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+pub use crate::form::Form;
 use crate::write::{Named, Writer};
 
 /// The account of every fleet made here.
@@ -18,15 +19,6 @@ pub const SITE_NODES: usize = 1000;
 
 /// How many nodes, in [`Form::List`], make one file that is just below the limit of 1 MiB.
 pub const LARGEST_FILE_NODES: usize = 8000;
-
-/// How sections are written. Both mean the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// As lists whose items carry their name.
-    List,
-    /// As maps keyed by name.
-    Map,
-}
 
 /// Which state of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 pub mod fleet;
 mod flow;
+mod form;
 pub mod model;
 pub mod pretend;
 pub mod servers;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::fleet::Form;
+use crate::form::Form;
 
 /// A file being written.
 pub(crate) struct Writer {

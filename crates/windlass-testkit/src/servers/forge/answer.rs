@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Flavour, Inside, PretendComment, PretendForge, Received};
+use super::state::{Flavour, Inside, LOGIN, PretendComment, Received, TOKEN, USER_ID};
 
 const PROJECT: &str = "acme/fleet";
 
@@ -20,7 +20,7 @@ pub(super) fn answer(flavour: Flavour, inside: &mut Inside, received: &Received)
         Flavour::GitLab => ("/api/v4/", "Bearer"),
     };
     let Some(path) = received.path.strip_prefix(base) else { return missing() };
-    if received.header("authorization") != format!("{scheme} {}", PretendForge::TOKEN) {
+    if received.header("authorization") != format!("{scheme} {TOKEN}") {
         return (401, json!({"message": "Bad credentials"}));
     }
     let parts: Vec<String> = path.split('/').map(|part| part.replace("%2F", "/")).collect();
@@ -34,7 +34,7 @@ pub(super) fn answer(flavour: Flavour, inside: &mut Inside, received: &Received)
             project(flavour, inside, received, rest)
         }
         (Flavour::Gitea, "GET", ["orgs", "acme"]) => (200, json!({"id": 3, "name": "acme"})),
-        (Flavour::Gitea, "POST", ["user", "repos"]) => make(inside, PretendForge::LOGIN, received),
+        (Flavour::Gitea, "POST", ["user", "repos"]) => make(inside, LOGIN, received),
         (Flavour::Gitea, "POST", ["orgs", "acme", "repos"]) => make(inside, "acme", received),
         (Flavour::Gitea, "POST", ["admin", "users", owner, "repos"]) => match inside.is_admin {
             true => make(inside, owner, received),
@@ -45,7 +45,7 @@ pub(super) fn answer(flavour: Flavour, inside: &mut Inside, received: &Received)
 }
 
 fn user(flavour: Flavour, inside: &Inside) -> Value {
-    let (id, login) = (PretendForge::USER_ID, PretendForge::LOGIN);
+    let (id, login) = (USER_ID, LOGIN);
     match flavour {
         Flavour::GitLab => json!({"id": id, "username": login}),
         Flavour::GitHub => json!({"id": id, "login": login}),
@@ -87,13 +87,13 @@ fn project(flavour: Flavour, inside: &mut Inside, received: &Received, rest: &[&
             "GET" => (200, list(flavour, inside, number, &received.query)),
             _ => {
                 let text = received.body["body"].as_str().unwrap_or_default();
-                let id = add_comment(inside, number, PretendForge::USER_ID, text);
+                let id = add_comment(inside, number, USER_ID, text);
                 (201, json!({"id": id}))
             }
         },
         ("PATCH", ["issues", "comments", id]) | ("PUT", ["merge_requests", _, "notes", id]) => {
             match inside.comments.iter_mut().find(|comment| comment.id.to_string() == *id) {
-                Some(comment) if comment.author == PretendForge::USER_ID => {
+                Some(comment) if comment.author == USER_ID => {
                     received.body["body"].as_str().unwrap_or_default().clone_into(&mut comment.body);
                     (200, json!({"id": comment.id}))
                 }

@@ -4,8 +4,8 @@
 //! documentation in `answer.rs`.
 
 mod answer;
+mod state;
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -18,72 +18,9 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-/// Which forge is pretended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flavour {
-    /// GitHub Enterprise Server, below `/api/v3`.
-    GitHub,
-    /// Gitea, below `/api/v1`.
-    Gitea,
-    /// GitLab, below `/api/v4`.
-    GitLab,
-}
+pub use self::state::{Flavour, PretendComment, Received};
 
-/// A request as it came.
-#[derive(Clone, Debug)]
-pub struct Received {
-    /// `POST`.
-    pub method: String,
-    /// The path as it was sent, percent-encoded.
-    pub path: String,
-    /// What stands after `?`.
-    pub query: String,
-    /// Names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// The body; null if there was none.
-    pub body: Value,
-}
-
-impl Received {
-    /// A header's text; empty if there is none.
-    pub fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value)
-    }
-}
-
-/// A comment on a pull request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PretendComment {
-    /// Its id.
-    pub id: i64,
-    /// On which pull request.
-    pub number: String,
-    /// Who wrote it.
-    pub author: i64,
-    /// What it says.
-    pub body: String,
-}
-
-/// An answer that was prepared.
-struct Prepared {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Value,
-}
-
-#[derive(Default)]
-struct Inside {
-    requests: Vec<Received>,
-    prepared: VecDeque<Prepared>,
-    comments: Vec<PretendComment>,
-    /// Commit and body of every status.
-    statuses: Vec<(String, Value)>,
-    /// Repositories that were made.
-    repositories: Vec<String>,
-    is_admin: bool,
-    may_only_read: bool,
-    is_down: bool,
-}
+use self::state::{Inside, Prepared};
 
 /// A running pretended forge. It has a repository `acme/fleet` and an organisation `acme`.
 pub struct PretendForge {
@@ -96,11 +33,11 @@ pub struct PretendForge {
 
 impl PretendForge {
     /// The token it takes.
-    pub const TOKEN: &'static str = "planted-forge-token-6W";
+    pub const TOKEN: &'static str = state::TOKEN;
     /// Whose token that is.
-    pub const LOGIN: &'static str = "windlass-bot";
+    pub const LOGIN: &'static str = state::LOGIN;
     /// Their id.
-    pub const USER_ID: i64 = 77;
+    pub const USER_ID: i64 = state::USER_ID;
 
     /// Starts one.
     pub fn start(flavour: Flavour) -> PretendForge {
