@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod addresses;
+pub(crate) mod data;
 pub(crate) mod forge;
 pub(crate) mod gitops;
 pub(crate) mod keys;
@@ -12,6 +13,7 @@ pub(crate) mod operate;
 pub(crate) mod repository;
 pub(crate) mod resource;
 pub(crate) mod server;
+mod time;
 pub(crate) mod vault;
 
 use std::path::PathBuf;

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments, terminal: &Terminal) -> Result<Exit, CommandError> {
     let (root, command) = (arguments.server, arguments.command);
     match command {
-        Command::Remote(command) => commands::remote::run(command, root, terminal),
+        Command::Remote(command) => commands::dispatch::run(command, root, terminal),
         Command::Plan(options) => commands::plan::run(&options, root, terminal),
         _ if root.is_given() => {
             let help = "leave --server, --token, --account and --output away before it";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use windlass_core::address_guard::AllowedAddress;
 
-use super::operate::read_time_or_none;
+use super::time::read_time_or_none;
 
 /// Where repositories, forges and notification receivers may be.
 #[derive(Args, Clone, Debug)]

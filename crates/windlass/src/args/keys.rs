@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::operate::{DataOptions, read_time_or_none};
+use super::data::DataOptions;
+use super::time::read_time_or_none;
 
 /// Where the secret key comes from.
 #[derive(Clone, Debug, Default, Args)]

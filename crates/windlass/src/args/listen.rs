@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use windlass_server::{TlsFiles, TrustedNetwork, read_network};
 
-use super::operate::read_time;
+use super::time::read_time;
 
 /// The server's own certificate.
 #[derive(Args, Clone, Debug)]

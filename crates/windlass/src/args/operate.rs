@@ -7,23 +7,13 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::addresses::AddressOptions;
+use super::data::DataOptions;
 use super::forge::ForgeOptions;
 use super::keys::KeyOptions;
 use super::listen::{ConnectionOptions, TlsOptions};
 use super::oidc::OidcOptions;
+use super::time::read_time;
 use super::vault::VaultOptions;
-
-/// Where a server's data is.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct DataOptions {
-    /// Where the embedded database and mirrors of repositories are kept.
-    #[arg(long, env = "WINDLASS_DATA_DIR", value_name = "DIR", default_value = "windlass-data")]
-    pub(crate) data_dir: PathBuf,
-
-    /// Another database: postgres://user@host/name, or the path of an SQLite file.
-    #[arg(long, env = "WINDLASS_DATABASE", value_name = "URL", hide_env_values = true)]
-    pub(crate) database: Option<String>,
-}
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
@@ -200,29 +190,4 @@ fn read_public_url(text: &str) -> Result<String, String> {
         Some(host) if !host.is_empty() && host.chars().all(is_host) => Ok(origin.to_ascii_lowercase()),
         _ => Err(format!("`{text}` is not the origin of a site: write https://windlass.example.com")),
     }
-}
-
-/// Reads `90s`, `5m`, `72h`.
-pub(super) fn read_time(text: &str) -> Result<Duration, String> {
-    let duration = read_time_or_none(text)?;
-    if duration.is_zero() {
-        Err(format!("`{text}` is no time at all: write 90s, 5m or 72h"))
-    } else {
-        Ok(duration)
-    }
-}
-
-/// Reads the same, and `0s`.
-pub(super) fn read_time_or_none(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time: write 90s, 5m or 72h");
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
-    let duration = match &text[digits.len()..] {
-        "ms" => Duration::from_millis(number),
-        "s" => Duration::from_secs(number),
-        "m" => Duration::from_secs(number.saturating_mul(60)),
-        "h" => Duration::from_secs(number.saturating_mul(3600)),
-        _ => return Err(wrong()),
-    };
-    Ok(duration)
 }

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{ProposalEnvelope, ProposalInfo};
 
+use super::chosen::chosen;
 use super::remote::Remote;
-use super::{proposal, sync};
+use super::sync;
 use crate::args::gitops::{ApplyOptions, Which};
 use crate::exit::{CommandError, Exit};
 use crate::view;
@@ -22,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(options: &ApplyOptions, remote: &Remote) -> Result<Exit, CommandError> {
     let which = Which { ids: options.ids.clone(), run: options.run.clone(), all: options.ids.is_empty() };
-    let proposals = proposal::chosen(&which, "approved", remote)?;
+    let proposals = chosen(&which, "approved", remote)?;
     if proposals.is_empty() && remote.is_for_people() {
         remote.say("nothing is approved and not yet applied; `windlass status` tells what is waited for")?;
         return Ok(Exit::Fine);

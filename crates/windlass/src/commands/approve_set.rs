@@ -4,8 +4,9 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{ApproveSetBody, ApprovedSet, ChangeSetInfo, RunEnvelope, RunInfo};
 
 use super::confirm::{Asked, Consent, confirm};
+use super::decide::approve_open;
+use super::find;
 use super::remote::Remote;
-use super::{find, proposal};
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
@@ -34,7 +35,7 @@ pub(super) fn run(
     let is_named = wanted.plan.is_some() || wanted.group.is_some();
     if run.sets.is_empty() && !is_named {
         // A newer run has another plan: what of this one is still open is approved by itself.
-        return proposal::approve_open(&id, answer.reason.clone(), answer.asked, remote);
+        return approve_open(&id, answer.reason.clone(), answer.asked, remote);
     }
     let set = find_set(run, wanted)?;
     if remote.is_for_people() {

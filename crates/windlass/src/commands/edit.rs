@@ -9,9 +9,10 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{EditBody, ProposalEnvelope, ProposalInfo};
 use windlass_core::yaml;
 
+use super::chosen::show;
+use super::confirm;
 use super::input::{ReadYaml, read_text, read_yaml};
 use super::remote::Remote;
-use super::{confirm, proposal};
 use crate::exit::{CommandError, Exit};
 
 /// Where the edit comes from.
@@ -51,7 +52,7 @@ pub(super) fn run(id: &str, source: &Source<'_>, remote: &Remote) -> Result<Exit
 fn send(shown: &ProposalInfo, payload: Value, remote: &Remote) -> Result<Exit, CommandError> {
     let call = remote.call(Operation::ProposalEdit, &[&shown.id]).body(&EditBody { payload });
     let answer = remote.ask(call.header("if-match", &shown.version.to_string()))?;
-    proposal::show(&answer, remote)
+    show(&answer, remote)
 }
 
 fn edit(shown: &ProposalInfo, remote: &Remote) -> Result<Exit, CommandError> {

@@ -1,32 +1,13 @@
 //! `windlass key` and `windlass recover-admin`: on the server's machine.
 
-use windlass_core::redacted::Redacted;
-use windlass_server::{KeyError, KeySource, Recovery, RecoveryError, TokenFate};
+use windlass_server::{Recovery, RecoveryError, TokenFate};
 
 use super::confirm::{Consent, confirm};
-use super::operate::open_existing;
-use super::serve::{address_of, runtime};
-use crate::args::keys::{KeyCommand, KeyOptions, KeyPlace, RecoverAdminOptions};
+use super::data::{address_of, key_error, open_existing, source_of};
+use super::serve::runtime;
+use crate::args::keys::{KeyCommand, KeyPlace, RecoverAdminOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view;
-
-/// Where the options and the environment say the secret key is.
-pub(super) fn source_of(options: &KeyOptions) -> Result<KeySource, CommandError> {
-    let given = std::env::var("WINDLASS_SECRET_KEY").ok().filter(|text| !text.is_empty());
-    match (given, &options.secret_key_file) {
-        (Some(_), Some(_)) => Err(CommandError::usage(
-            "the secret key is given twice",
-            "give --secret-key-file (also WINDLASS_SECRET_KEY_FILE) or WINDLASS_SECRET_KEY, not both",
-        )),
-        (Some(text), None) => Ok(KeySource::Given(Redacted::new(text))),
-        (None, Some(path)) => Ok(KeySource::File(path.clone())),
-        (None, None) => Ok(KeySource::DataDirectory),
-    }
-}
-
-pub(super) fn key_error(error: &KeyError) -> CommandError {
-    CommandError::told(error.to_string(), error.help())
-}
 
 pub(crate) fn run(command: &KeyCommand) -> Result<Exit, CommandError> {
     match command {

@@ -5,29 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use windlass_server::TlsFiles;
-use windlass_store::{Address, Checked, Store, StoreError};
+use windlass_store::{Address, Checked, Store};
 
-use super::serve::{address_of, runtime};
-use super::{keys, vault};
+use super::data::{address_of, open_existing, source_of, store_error};
+use super::serve::runtime;
+use super::vault;
 use crate::args::operate::{BackupOptions, DoctorOptions, RestoreOptions};
 use crate::args::vault::VaultOptions;
 use crate::exit::{CommandError, Exit};
 use crate::view;
-
-fn store_error(error: &StoreError) -> CommandError {
-    CommandError::told(error.to_string(), "check --data-dir and --database")
-}
-
-/// An existing database: looking after one never makes one.
-pub(super) async fn open_existing(address: &Address) -> Result<Store, CommandError> {
-    if let Address::Sqlite(path) = address
-        && !path.exists()
-    {
-        let message = format!("there is no database at {}", path.display());
-        return Err(CommandError::told(message, "check --data-dir and --database"));
-    }
-    Store::open(address).await.map_err(|error| store_error(&error))
-}
 
 pub(crate) fn backup(options: &BackupOptions) -> Result<Exit, CommandError> {
     let address = address_of(&options.data)?;
@@ -111,7 +97,7 @@ fn copy_privately(from: &Path, to: &Path) -> std::io::Result<()> {
 
 /// A backup does not hold the secret key: says what to do if the one at hand is not the backup's.
 fn tell_key(options: &RestoreOptions) -> Result<(), CommandError> {
-    let (source, address) = (keys::source_of(&options.key)?, address_of(&options.data)?);
+    let (source, address) = (source_of(&options.key)?, address_of(&options.data)?);
     let checked = runtime()?.block_on(async {
         let store = open_existing(&address).await?;
         let checked = windlass_server::check_key(&store, &source, &options.data.data_dir).await;
@@ -169,7 +155,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
     checked.extend(runtime()?.block_on(async {
         let store = open_existing(&address).await?;
         let checked = store.check().await.map_err(|error| store_error(&error));
-        let source = keys::source_of(&options.key)?;
+        let source = source_of(&options.key)?;
         let key = windlass_server::check_key(&store, &source, &options.data.data_dir).await;
         let signed = windlass_server::check_checkpoints(&store, &source, &options.data.data_dir).await;
         store.close().await;

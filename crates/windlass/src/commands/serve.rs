@@ -7,13 +7,13 @@ use windlass_server::{
     CheckpointSettings, CheckpointWebhook, Config, Credentials, FirstLogin, FirstStartError, Gitea, Rhythm,
     Running, StartError, Timeouts, TlsFiles, TrustedProxies,
 };
-use windlass_store::Address;
 
+use super::data::{address_of, source_of};
 use super::input::read_text;
 use super::traces::Traces;
-use super::{keys, oidc, vault};
+use super::{oidc, vault};
 use crate::args::forge::ForgeOptions;
-use crate::args::operate::{DataOptions, LogFormat, LogOptions, ServeOptions};
+use crate::args::operate::{LogFormat, LogOptions, ServeOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
@@ -65,16 +65,6 @@ pub(super) fn start_log(
     Ok(())
 }
 
-/// The database that the options name.
-pub(super) fn address_of(data: &DataOptions) -> Result<Address, CommandError> {
-    match &data.database {
-        Some(text) => Address::parse(text).map_err(|error| {
-            CommandError::told(error.to_string(), "write postgres://user@host/name, or the path of a file")
-        }),
-        None => Ok(Address::Sqlite(data.data_dir.join("windlass.db"))),
-    }
-}
-
 fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     let mut config = Config::in_directory(&options.data.data_dir);
     config.database = address_of(&options.data)?;
@@ -100,7 +90,7 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
         config.control.private_addresses = PrivateAddresses::Refused;
     }
     config.control.unreached_after = options.addresses.unreached_after;
-    config.secret_key = keys::source_of(&options.key)?;
+    config.secret_key = source_of(&options.key)?;
     config.control.credentials = credentials_of(options)?;
     config.control.forge_api_hosts.clone_from(&options.forge.forge_api_host);
     config.control.gitea = gitea_of(&options.forge)?;
