@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use super::kind::Kind;
 use super::module::Priority;
-use super::{At, Kind, Reference, ResourceSpec};
+use super::needs::{At, Reference, ResourceSpec};
 use crate::quote::quoted;
 use crate::shape::{Complaint, Settings, TextValue, record};
 use crate::value::{Hostname, Name};

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{At, Kind, LabelSelector, Reference, ResourceSpec};
+use super::cluster::LabelSelector;
+use super::kind::Kind;
+use super::needs::{At, Reference, ResourceSpec};
 use crate::shape::{Decoder, Settings, choice, record};
 use crate::value::{HttpsUrl, Name, Namespace, RepositoryPath, Share, Timeout, VariableName};
 use crate::yaml::NodeRef;

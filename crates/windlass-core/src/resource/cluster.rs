@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Reference, ResourceSpec};
+use super::needs::{Reference, ResourceSpec};
 use crate::diagnostic::{Code, Finding};
 use crate::shape::{Decoder, Segment, choice, record};
 use crate::value::{LabelKey, LabelValue, Labels};

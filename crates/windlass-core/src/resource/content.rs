@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Spec;
+use super::spec::Spec;
 use crate::content::ContentId;
 use crate::digest::Digest;
 

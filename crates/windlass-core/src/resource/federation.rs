@@ -1,6 +1,6 @@
 //! Federation: other control planes this one trusts.
 
-use super::{Reference, ResourceSpec};
+use super::needs::{Reference, ResourceSpec};
 use crate::shape::record;
 use crate::value::{HttpsUrl, KeyFingerprint};
 

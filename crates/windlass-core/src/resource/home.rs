@@ -1,6 +1,6 @@
 //! Where resources of each kind stand in fleet.yaml: the one table for reading, writing and telling.
 
-use super::Kind;
+use super::kind::Kind;
 
 /// The section of a kind.
 #[derive(Clone, Copy, Debug)]

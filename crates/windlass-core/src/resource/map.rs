@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Kind, ResourceKey};
+use super::key::ResourceKey;
+use super::kind::Kind;
 
 /// A map from resource to `T`, iterated by kind and then by name.
 #[derive(Clone, Debug, PartialEq)]

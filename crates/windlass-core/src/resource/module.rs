@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{At, Kind, Reference, ResourceSpec};
+use super::kind::Kind;
+use super::needs::{At, Reference, ResourceSpec};
 use crate::shape::{Bounded, Decoder, Settings, choice, record};
 use crate::value::{AbsolutePath, FileMode, ModulePin, Name, RepositoryPath, SettingName, UnitName, Version};
 use crate::yaml::NodeRef;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{At, Kind, Reference, ResourceSpec, member_name};
+use super::key::member_name;
+use super::kind::Kind;
+use super::needs::{At, Reference, ResourceSpec};
 use crate::diagnostic::{Code, Finding};
 use crate::quote::quoted;
 use crate::shape::{Decoder, Segment, choice, record};

@@ -1,6 +1,7 @@
 //! Nodes: machines.
 
-use super::{At, Kind, Reference, ResourceSpec};
+use super::kind::Kind;
+use super::needs::{At, Reference, ResourceSpec};
 use crate::shape::{Settings, choice, record};
 use crate::value::{Labels, Name};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{At, Kind, Reference, ResourceSpec};
+use super::kind::Kind;
+use super::needs::{At, Reference, ResourceSpec};
 use crate::diagnostic::{Code, Finding};
 use crate::shape::{Decoder, Segment, choice, record};
 use crate::value::{CredentialPath, MailAddress, Name, ReceiverUrl, Wildcard};

@@ -1,6 +1,10 @@
 //! Reading one resource by itself: from a request, or from the database, where it was written by [`Spec::to_stored`].
 
-use super::{AssignmentName, Kind, ResourceKey, Spec, content};
+use super::assignment::AssignmentName;
+use super::content;
+use super::key::ResourceKey;
+use super::kind::Kind;
+use super::spec::Spec;
 use crate::code::Severity;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
 use crate::shape::{Complaint, Decoder, TextValue};

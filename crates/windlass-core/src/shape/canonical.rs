@@ -3,10 +3,6 @@
 //! Leaving defaults out is what keeps digests stable when a later version adds a field: a resource that does not use
 //! the new field keeps the bytes, and so the digest and the approvals, it always had.
 
-use serde_json::Value;
-
-use super::Shape;
-
 /// Whether fields that equal their default are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defaults {
@@ -18,18 +14,11 @@ pub enum Defaults {
 
 /// Writes canonical JSON.
 pub struct Canonical {
-    bytes: Vec<u8>,
-    defaults: Defaults,
+    pub(super) bytes: Vec<u8>,
+    pub(super) defaults: Defaults,
 }
 
 impl Canonical {
-    /// The bytes of a value.
-    pub fn bytes_of<T: Shape>(value: &T, defaults: Defaults) -> Vec<u8> {
-        let mut out = Canonical { bytes: Vec::with_capacity(128), defaults };
-        value.write(&mut out);
-        out.bytes
-    }
-
     /// Whether fields that equal their default are to be left out.
     pub fn omits_defaults(&self) -> bool {
         self.defaults == Defaults::Omit
@@ -86,11 +75,6 @@ impl Canonical {
     pub fn json<T: serde::Serialize + ?Sized>(&mut self, value: &T) {
         serde_json::to_writer(&mut self.bytes, value).expect("plain values always serialize into memory");
     }
-}
-
-/// A value as JSON, for display and for the wire.
-pub fn canonical_json<T: Shape>(value: &T, defaults: Defaults) -> Value {
-    serde_json::from_slice(&Canonical::bytes_of(value, defaults)).expect("canonical bytes are JSON")
 }
 
 /// The positions of these keys in ascending order of the keys.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::{Beside, Complaint, Unknown};
+use super::beside::{Beside, Unknown};
+use super::complaint::Complaint;
 use crate::diagnostic::{Code, Finding, MAX_FINDINGS};
 use crate::quote::quoted;
 use crate::secret;

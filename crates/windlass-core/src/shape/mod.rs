@@ -5,6 +5,8 @@
 //! reference pages, so none of them can disagree with what is accepted. Records declare their fields with `record!`,
 //! fixed words with `choice!`, checked text by implementing [`TextValue`].
 
+mod beside;
+mod bytes;
 mod canonical;
 mod collection;
 mod complaint;
@@ -15,7 +17,9 @@ mod free;
 mod macros;
 mod text;
 
-pub use canonical::{Canonical, Defaults, canonical_json};
+pub use beside::{Beside, Unknown};
+pub use bytes::canonical_json;
+pub use canonical::{Canonical, Defaults};
 pub use collection::Bounded;
 pub use complaint::Complaint;
 pub use decode::{Decoder, Segment, nearest};
@@ -48,34 +52,4 @@ pub trait Record: Shape {
 
     /// The record's fields and what they mean.
     fn description() -> RecordDescription;
-}
-
-/// Keys of a map that belong to someone else than the record being read.
-#[derive(Clone, Copy, Debug)]
-pub struct Beside {
-    /// The key under which an item of a list carries its name.
-    pub name_key: Option<&'static str>,
-    /// Keys that another record reads from the same map.
-    pub keys: &'static [&'static str],
-    /// Who tells about keys that nobody knows: exactly one of the records that share a map.
-    pub unknown: Unknown,
-}
-
-/// What to do about keys that nobody knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
-    /// Report them.
-    Report,
-    /// Another record of the same map reports them.
-    Ignore,
-}
-
-impl Beside {
-    /// The record has the map to itself.
-    pub const NOTHING: Beside = Beside { name_key: None, keys: &[], unknown: Unknown::Report };
-
-    /// The record has the map to itself, but for the name.
-    pub const fn name(key: &'static str) -> Beside {
-        Beside { name_key: Some(key), ..Beside::NOTHING }
-    }
 }
