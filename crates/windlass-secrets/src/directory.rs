@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::redacted::Redacted;
 
-use crate::{ACCOUNT, Fields, SecretError};
+use crate::error::SecretError;
+use crate::kept::{ACCOUNT, Fields};
 
 /// Larger than any key.
 const MAX_BYTES: u64 = 64 * 1024;

@@ -4,9 +4,10 @@ use windlass_core::redacted::Redacted;
 
 use serde_json::Value;
 
+use super::Vault;
 use super::place::{Place, VaultPath};
-use super::{Vault, VaultError};
-use crate::SecretError;
+use crate::error::SecretError;
+use crate::vault_error::VaultError;
 
 /// More than a person looks through.
 const MAX_NAMES: usize = 1_000;

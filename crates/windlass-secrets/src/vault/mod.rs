@@ -3,7 +3,6 @@
 //! Nothing that is read is kept: each run asks anew, so that a rotated credential counts from the next run on. What
 //! cannot be had is an error with its own code, never an anonymous try.
 
-mod error;
 mod list;
 mod place;
 mod session;
@@ -17,15 +16,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::redacted::Redacted;
 
-pub use error::{SettingsError, VaultError};
 pub use list::Listing;
 pub use settings::{Login, VaultSettings};
 
 use self::place::{Place, VaultPath};
 use self::session::Session;
 use self::wire::{Answer, Wire};
-use crate::ACCOUNT;
-use crate::{Fields, SecretError};
+use crate::error::SecretError;
+use crate::kept::{ACCOUNT, Fields};
+use crate::vault_error::{SettingsError, VaultError};
 
 /// A Vault.
 #[derive(Clone, Debug)]

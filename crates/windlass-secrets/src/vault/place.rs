@@ -2,9 +2,9 @@
 
 use windlass_core::redacted::Redacted;
 
-use super::error::VaultError;
 use super::wire::Wire;
-use crate::SecretError;
+use crate::error::SecretError;
+use crate::vault_error::VaultError;
 
 /// Longer than any path in Vault.
 const MAX_CHARS: usize = 512;

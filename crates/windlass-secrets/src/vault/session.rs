@@ -9,10 +9,10 @@ use serde_json::json;
 use tokio::sync::Mutex;
 use windlass_core::redacted::Redacted;
 
-use super::error::VaultError;
 use super::settings::Login;
 use super::wire::Wire;
 use crate::directory::read_file;
+use crate::vault_error::VaultError;
 
 const LOOK_UP: &str = "auth/token/lookup-self";
 const RENEW: &str = "auth/token/renew-self";

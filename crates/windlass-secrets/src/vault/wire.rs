@@ -14,8 +14,8 @@ use windlass_core::redacted::Redacted;
 use windlass_outbound::{ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, refusal_of};
 use zeroize::Zeroizing;
 
-use super::error::{SettingsError, VaultError};
 use super::settings::VaultSettings;
+use crate::vault_error::{SettingsError, VaultError};
 
 /// Larger than any credential, and than thousands of names.
 const MAX_BYTES: usize = 1024 * 1024;

@@ -180,7 +180,7 @@ impl VaultError {
     }
 
     /// Whether it concerns Vault as a whole and not one credential.
-    pub(super) fn is_general(&self) -> bool {
+    pub(crate) fn is_general(&self) -> bool {
         match self {
             VaultError::Unreachable { .. }
             | VaultError::Tls { .. }
