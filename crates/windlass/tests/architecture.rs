@@ -133,6 +133,21 @@ fn no_source_file_is_longer_than_600_lines() {
 }
 
 #[test]
+fn half_of_the_source_files_have_fewer_than_200_lines() {
+    let output = Command::new("git")
+        .args(["ls-files", "crates/*/src/*.rs"])
+        .current_dir(project_root())
+        .output()
+        .unwrap();
+    let files = String::from_utf8(output.stdout).unwrap();
+    let lines = |file| fs::read_to_string(project_root().join(file)).unwrap_or_default().lines().count();
+    let mut lengths: Vec<usize> = files.lines().map(lines).collect();
+    lengths.sort_unstable();
+    let median = lengths[lengths.len() / 2];
+    assert!(median < 200, "half of the source files have {median} lines or more");
+}
+
+#[test]
 fn only_one_place_knows_each_foreign_library() {
     for (word, home) in [
         ("granit_parser", "crates/windlass-core/src/yaml/"),
