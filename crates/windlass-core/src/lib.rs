@@ -32,6 +32,7 @@ mod graph;
 pub mod inbound;
 mod known;
 pub mod manifest;
+pub mod observed;
 mod origin;
 pub mod plan;
 pub mod proposal;

@@ -43,6 +43,14 @@ impl<T> ResourceMap<T> {
         self.kinds.get_mut(&kind)?.remove(name)
     }
 
+    /// Forgets the resources for which `is_kept` says no.
+    pub fn retain(&mut self, mut is_kept: impl FnMut(&T) -> bool) {
+        self.kinds.retain(|_, names| {
+            names.retain(|_, value| is_kept(value));
+            !names.is_empty()
+        });
+    }
+
     /// All of them, by kind and then by name.
     pub fn iter(&self) -> impl Iterator<Item = (Kind, &str, &T)> {
         self.kinds
