@@ -2,7 +2,7 @@
 //!
 //! Observed state is *absent* (the agent confirmed that it is not there), *unknown* (never reported, or nobody can tell what
 //! is there), or *known* as of a time and a generation. Agents report; [`ObservedTarget::merge`] adds a report to what is
-//! stored.
+//! stored; [`crate::report`] compares the result with the accepted state.
 //!
 //! Reports may arrive late, twice or in any order. They are ordered by [`ReportOrder`] and never by a clock, so an agent
 //! whose clock jumps back does no harm: times are for people to read.

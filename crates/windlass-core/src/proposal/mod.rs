@@ -9,7 +9,6 @@ mod expiry;
 mod opening;
 mod reconcile;
 mod run;
-mod states;
 mod status;
 
 pub use blocked::{Existing, blockers, missing_elsewhere};

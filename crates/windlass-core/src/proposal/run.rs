@@ -1,7 +1,7 @@
 //! What the fates of its proposals make of a sync run.
 
 use super::Status;
-use super::states::states;
+use crate::states::states;
 
 states! {
     /// Where a sync run is.

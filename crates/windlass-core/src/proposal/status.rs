@@ -1,6 +1,6 @@
 //! The states of a proposal.
 
-use super::states::states;
+use crate::states::states;
 
 states! {
     /// Where a proposal is in its life.

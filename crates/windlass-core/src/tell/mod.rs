@@ -34,9 +34,30 @@ pub fn count(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// A number with its thousands grouped: `12,345`.
+pub fn grouped_number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped_number(number), text);
+        }
+        assert_eq!(grouped_number(u64::MAX), "18,446,744,073,709,551,615");
+    }
 
     #[test]
     fn escape_sequences_and_reordering_marks_do_not_reach_the_terminal() {

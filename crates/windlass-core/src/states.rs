@@ -1,6 +1,6 @@
 //! States that are stored and told by a word each.
 
-/// An enum whose variants have one spelling everywhere.
+/// An enum whose variants have one spelling everywhere; with a second literal each, also one label for people.
 macro_rules! states {
     ($(#[doc = $about:literal])* $name:ident {
         $($(#[doc = $doc:literal])* $variant:ident $slug:literal,)*
@@ -38,6 +38,24 @@ macro_rules! states {
             }
         }
     };
+
+    ($(#[doc = $about:literal])* $name:ident {
+        $($(#[doc = $doc:literal])* $variant:ident $slug:literal $label:literal,)*
+    }) => {
+        states! {
+            $(#[doc = $about])*
+            $name {
+                $($(#[doc = $doc])* $variant $slug,)*
+            }
+        }
+
+        impl $name {
+            /// What people read.
+            pub const fn label(self) -> &'static str {
+                match self { $($name::$variant => $label),* }
+            }
+        }
+    };
 }
 
-pub(super) use states;
+pub(crate) use states;
