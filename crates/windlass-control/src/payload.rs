@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff::hide_secrets;
+use windlass_core::proposal::Proposal;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::secret::{HIDDEN, is_mask};
 use windlass_core::shape::Defaults;
-use windlass_store::Proposal;
 
 /// The spec a proposal is about, with its name, secrets hidden.
 pub(crate) fn payload_of(proposal: &Proposal) -> Value {

@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 use windlass_core::diff::{Action, Change};
-use windlass_core::proposal::Status;
+use windlass_core::event::{EventKind, NewEvent, Severity};
+use windlass_core::proposal::{Proposal, Status};
+use windlass_core::repository::Repository;
+use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, AuditEntry, NewEvent, Outcome, Proposal, Repository, Run, Severity};
+use windlass_store::{Actor, AuditEntry, Outcome};
 
 /// An event about a proposal that reached a state.
 pub(crate) fn proposal_event(
@@ -16,15 +19,15 @@ pub(crate) fn proposal_event(
     now: Timestamp,
 ) -> NewEvent {
     let kind = match status {
-        Status::PendingApproval => "gitops.proposal_opened",
-        Status::Approved => "gitops.proposal_approved",
-        Status::Applied => "gitops.proposal_applied",
-        Status::Failed => "gitops.proposal_failed",
-        Status::Rejected => "gitops.proposal_rejected",
-        Status::Superseded => "gitops.proposal_superseded",
-        Status::Withdrawn => "gitops.proposal_withdrawn",
-        Status::Expired => "gitops.proposal_expired",
-        Status::AppliedManually => "gitops.proposal_applied_manually",
+        Status::PendingApproval => EventKind::ProposalOpened,
+        Status::Approved => EventKind::ProposalApproved,
+        Status::Applied => EventKind::ProposalApplied,
+        Status::Failed => EventKind::ProposalFailed,
+        Status::Rejected => EventKind::ProposalRejected,
+        Status::Superseded => EventKind::ProposalSuperseded,
+        Status::Withdrawn => EventKind::ProposalWithdrawn,
+        Status::Expired => EventKind::ProposalExpired,
+        Status::AppliedManually => EventKind::ProposalAppliedManually,
     };
     let severity = match (status, proposal.change.action()) {
         (Status::Failed, _) => Severity::High,
@@ -60,7 +63,7 @@ pub(crate) fn proposal_event(
 
 /// An event about a sync run.
 pub(crate) fn run_event(
-    kind: &'static str,
+    kind: EventKind,
     severity: Severity,
     run: &Run,
     message: String,
@@ -101,7 +104,7 @@ pub(crate) fn approval_requested(
         "waiting": waiting.len(), "create": create, "update": update, "destroy": destroy,
         "remaining": remaining, "commit_sha": run.commit_sha, "page": format!("/app/approvals?run={}", run.id),
     });
-    run_event("gitops.approval_requested", Severity::Medium, run, message, payload, now)
+    run_event(EventKind::ApprovalRequested, Severity::Medium, run, message, payload, now)
 }
 
 /// The event that asks for approval of a direct change.
@@ -109,7 +112,7 @@ pub(crate) fn direct_approval_requested(proposal: &Proposal, now: Timestamp) -> 
     let by = proposal.author.as_deref().unwrap_or("someone");
     let (action, key) = (proposal.change.action(), &proposal.change.key);
     NewEvent {
-        kind: "gitops.approval_requested",
+        kind: EventKind::ApprovalRequested,
         severity: Severity::Medium,
         resource: Some(key.clone()),
         repository_id: proposal.owner_id.clone(),
@@ -124,7 +127,7 @@ pub(crate) fn direct_approval_requested(proposal: &Proposal, now: Timestamp) -> 
 
 /// An event about a repository.
 pub(crate) fn repository_event(
-    kind: &'static str,
+    kind: EventKind,
     severity: Severity,
     repository: &Repository,
     by: &str,
@@ -169,7 +172,7 @@ impl ResourceChange<'_> {
         let detail =
             json!({"change": action, "fields": self.change.fields(), "proposal_id": self.proposal_id});
         let event = NewEvent {
-            kind: "resource.changed",
+            kind: EventKind::ResourceChanged,
             severity: Severity::Low,
             resource: Some(key.clone()),
             repository_id: self.repository_id.clone(),

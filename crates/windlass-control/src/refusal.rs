@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use windlass_api::types::{ErrorBody, ErrorDetail};
 use windlass_core::diagnostic::Diagnostic;
-use windlass_store::{RunError, StoreError};
+use windlass_core::run::RunError;
+use windlass_store::StoreError;
 
 use crate::failure::{INTERNAL, QUARANTINED};
 use crate::limits::fair_turns::Busy;

@@ -16,17 +16,15 @@ use windlass_control::keys::admit::take_keys;
 use windlass_control::keys::error::KeyError;
 use windlass_control::keys::signed_heads::SignedHeads;
 use windlass_control::{loops, metrics};
+use windlass_oidc::settings::OidcSettingsError;
 use windlass_oidc::{Granted, Oidc};
+use windlass_store::{Store, StoreError};
 
 use crate::config::Config;
 use crate::connections::listen::{ListenOptions, listen};
 use crate::connections::tls::{TlsError, TlsKeys, reload_loop};
 use crate::routes;
 use crate::state::Server;
-
-use windlass_oidc::settings::OidcSettingsError;
-use windlass_store::Store;
-use windlass_store::StoreError;
 
 /// How long a data directory that is in use is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use windlass_core::account::Account;
+use windlass_core::gate::Halt;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -9,43 +11,14 @@ use crate::error::StoreError;
 use crate::sql::{Row, values};
 use crate::write::{AccountWriting, Writing};
 
-/// A tenant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
-    /// Its id.
-    pub id: String,
-    /// Its name, unique.
-    pub name: String,
-    /// Whether someone halted all applying.
-    pub halt: Option<Halt>,
-    /// The approval policy, as JSON.
-    pub policy: String,
-    /// Which repository each plain name in the policy's rules stands for: name → id. None before they were looked up.
-    pub policy_repositories: Option<BTreeMap<String, String>>,
-    /// How often the policy was changed.
-    pub policy_version: i64,
-    /// Since when it exists.
-    pub created_at: Timestamp,
-}
-
-/// A pulled kill switch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Halt {
-    /// When.
-    pub at: Timestamp,
-    /// By whom.
-    pub by: String,
-    /// Why.
-    pub reason: String,
-}
-
 const COLUMNS: &str = "id, name, halted_at, halted_by, halt_reason, policy, \
                        policy_repositories, policy_version, created_at";
 
 fn read_account(row: &mut Row) -> Result<Account, StoreError> {
     let (id, name) = (row.text()?, row.text()?);
     let (at, by, reason) = (row.optional_moment()?, row.optional_text()?, row.optional_text()?);
-    let halt = at.map(|at| Halt { at, by: by.unwrap_or_default(), reason: reason.unwrap_or_default() });
+    let halt =
+        at.map(|at| Halt { since: at, by: by.unwrap_or_default(), reason: reason.unwrap_or_default() });
     Ok(Account {
         id,
         name,
@@ -91,7 +64,7 @@ impl AccountWriting {
         let sql = "UPDATE accounts SET halted_at = $2, halted_by = $3, halt_reason = $4 WHERE id = $1";
         let values = values![
             self.account_id(),
-            halt.map(|halt| halt.at),
+            halt.map(|halt| halt.since),
             halt.map(|halt| halt.by.as_str()),
             halt.map(|halt| halt.reason.as_str())
         ];

@@ -1,42 +1,14 @@
 //! Events: what happened in an account, numbered without gaps in the order in which it became true.
 
-use serde_json::Value as Json;
+use windlass_core::event::{Event, Severity};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::new_events::Severity;
 use crate::page::{like_pattern, search_pattern};
 use crate::sql::{Row, Value, values};
 use crate::write::Writing;
-
-/// An event that happened.
-#[derive(Clone, Debug)]
-pub struct Event {
-    /// Its number in the account.
-    pub seq: i64,
-    /// What kind.
-    pub kind: String,
-    /// How much it matters.
-    pub severity: Severity,
-    /// The kind of resource it is about.
-    pub resource_kind: Option<String>,
-    /// The name of the resource it is about.
-    pub resource_name: Option<String>,
-    /// Which repository it is about.
-    pub repository_id: Option<String>,
-    /// The sync run it belongs to.
-    pub correlation_id: Option<String>,
-    /// Who or what made it happen.
-    pub source: String,
-    /// One line for people.
-    pub message: String,
-    /// Details for machines.
-    pub payload: Json,
-    /// When.
-    pub at: Timestamp,
-}
 
 /// Which events to list.
 #[derive(Clone, Debug, Default)]

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_core::conflict::OpenProposal;
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
-use windlass_core::proposal::{Declined, Fates, Offered, Status};
+use windlass_core::proposal::{Approval, Declined, Offered, Proposal, Status, Turn};
 use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::run::Fates;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::page::{like_pattern, search_pattern};
-use crate::proposals::{Approval, COLUMNS, Proposal, cause_of, read_proposal};
+use crate::proposals::{COLUMNS, cause_of, read_proposal};
 use crate::resources::read_spec;
 use crate::sql::{Row, Value, values};
 
@@ -41,20 +42,6 @@ pub struct ProposalFilter {
 
 /// Approvals by the id of their proposal.
 pub type Approvals = BTreeMap<String, Vec<Approval>>;
-
-/// A place in the order in which approved proposals are applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
-    position: usize,
-    id: String,
-}
-
-impl Proposal {
-    /// Its place in the order in which approved proposals are applied.
-    pub fn turn(&self) -> Turn {
-        Turn { position: self.position, id: self.id.clone() }
-    }
-}
 
 /// Where a list by run and position stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -440,7 +427,7 @@ impl Reading {
 fn read_approval(row: &mut Row) -> Result<Approval, StoreError> {
     Ok(Approval {
         approver: row.text()?,
-        digest: row.text()?,
+        digest: row.digest()?,
         reason: row.optional_text()?,
         at: row.moment()?,
         set_id: row.optional_text()?,

@@ -2,98 +2,13 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use windlass_core::quarantine::Quarantines;
+use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::sql::{Row, values};
 use crate::write::Writing;
-
-/// A registered repository: what someone configured, and how its last runs went.
-#[derive(Clone, Debug)]
-pub struct Repository {
-    /// Its id.
-    pub id: String,
-    /// Its account.
-    pub account_id: String,
-    /// Its name, unique in the account.
-    pub name: String,
-    /// Where it is. Holds no credentials.
-    pub repo_url: String,
-    /// The branch that is followed.
-    pub branch: String,
-    /// The directory of fleet.yaml; empty for the root.
-    pub path_prefix: String,
-    /// Where its credential is kept.
-    pub credential_path: Option<String>,
-    /// A certificate authority to trust beside the system's.
-    pub ca_pem: Option<String>,
-    /// Whose signatures are demanded on commits.
-    pub signers: Option<String>,
-    /// The pinned SSH host keys.
-    pub host_keys: Option<String>,
-    /// Whether it is synced on its own.
-    pub enabled: bool,
-    /// Whether creates and updates need no approval.
-    pub auto_apply: bool,
-    /// How often it is synced.
-    pub interval: Duration,
-    /// When it is synced next.
-    pub next_sync_at: Timestamp,
-    /// The last run.
-    pub last_run_id: Option<String>,
-    /// When the last run ended.
-    pub last_run_at: Option<Timestamp>,
-    /// How the last run ended: a run status, or `pending` before the first.
-    pub last_status: String,
-    /// Why the last run failed.
-    pub last_error: Option<String>,
-    /// The last run that could compare.
-    pub good_run_id: Option<String>,
-    /// The commit it read.
-    pub good_commit: Option<String>,
-    /// When.
-    pub good_at: Option<Timestamp>,
-    /// How often the configuration was changed.
-    pub version: i64,
-    /// Since when it is registered.
-    pub created_at: Timestamp,
-    /// When its configuration was last changed.
-    pub updated_at: Timestamp,
-    /// What its forge is told.
-    pub forge: Option<ForgeSettings>,
-    /// Why its forge could not be told when it was last tried.
-    pub forge_error: Option<String>,
-    /// The repository that moved to another account and left this one behind, with what it owned here. It is never
-    /// fetched and declares nothing.
-    pub left_by: Option<String>,
-    /// What of it is not done any more, because servers died of it.
-    pub quarantines: Quarantines,
-    /// The failed run of which someone said that it is no reason to hold its proposals.
-    pub confirmed_failure: Option<String>,
-}
-
-/// How the forge of a repository is reached and what it is told. The token is elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ForgeSettings {
-    /// Which API it has.
-    pub kind: String,
-    /// Where that is, if not where the repository's address leads.
-    pub api_url: Option<String>,
-    /// `owner/name` there, if not what the repository's address says.
-    pub project: Option<String>,
-    /// Where the token is kept, if not with the repository's credential.
-    pub credential_path: Option<String>,
-    /// Whether commits get a status.
-    pub commit_status: bool,
-    /// Whether pull requests get a comment.
-    pub comment: bool,
-    /// Whether pull requests from other repositories are planned, too.
-    #[serde(default)]
-    pub previews_of_forks: bool,
-}
 
 const COLUMNS: &str = "id, account_id, name, repo_url, branch, path_prefix, credential_path, ca_pem, signers, \
                        host_keys, enabled, auto_apply, interval_ms, next_sync_at, last_run_id, last_run_at, \

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use windlass_core::code::Code;
 use windlass_core::gate::Contributors;
-use windlass_core::proposal::RunStatus;
+use windlass_core::run::{Run, RunError, RunStatus, Stage, Trigger};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -11,154 +11,6 @@ use crate::error::StoreError;
 use crate::proposals::{gap_slug, people_text, read_gap, read_people};
 use crate::sql::{Row, values};
 use crate::write::Writing;
-
-/// What made a run happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
-    /// Its time had come.
-    Schedule,
-    /// Someone asked for it.
-    Request,
-    /// The forge told of a push.
-    Webhook,
-    /// Someone wants the accepted state to be what git last said; git is not asked again.
-    Revert,
-}
-
-impl Trigger {
-    /// The spelling in the database.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            Trigger::Schedule => "schedule",
-            Trigger::Request => "request",
-            Trigger::Webhook => "webhook",
-            Trigger::Revert => "revert",
-        }
-    }
-
-    /// Whether git is asked. Only a run that asked it can tell what it wants by now.
-    pub const fn fetches(self) -> bool {
-        match self {
-            Trigger::Schedule | Trigger::Request | Trigger::Webhook => true,
-            Trigger::Revert => false,
-        }
-    }
-
-    fn from_slug(slug: &str) -> Option<Trigger> {
-        [Trigger::Schedule, Trigger::Request, Trigger::Webhook, Trigger::Revert]
-            .into_iter()
-            .find(|trigger| trigger.slug() == slug)
-    }
-}
-
-/// Where an unfinished run is, and what it therefore waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Waiting for a worker, or for the run before it on the same repository.
-    Queued,
-    /// Asking the git server.
-    Fetching,
-    /// Reading and comparing.
-    Comparing,
-    /// Compared, or failed.
-    Finished,
-}
-
-impl Stage {
-    /// The spelling in the database.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            Stage::Queued => "queued",
-            Stage::Fetching => "fetching",
-            Stage::Comparing => "comparing",
-            Stage::Finished => "finished",
-        }
-    }
-
-    fn from_slug(slug: &str) -> Option<Stage> {
-        [Stage::Queued, Stage::Fetching, Stage::Comparing, Stage::Finished]
-            .into_iter()
-            .find(|stage| stage.slug() == slug)
-    }
-}
-
-/// One pass over a repository.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Its id.
-    pub id: String,
-    /// Its account.
-    pub account_id: String,
-    /// Its repository.
-    pub repository_id: String,
-    /// The repository's name at the time.
-    pub repository_name: String,
-    /// What made it happen.
-    pub trigger: Trigger,
-    /// Who asked for it.
-    pub requested_by: Option<String>,
-    /// Whether they said that destroying most of the repository's resources is meant.
-    pub confirm_mass_destroy: bool,
-    /// The commit for which they said so; none if it counts for whatever commit the run finds.
-    pub confirmed_commit: Option<String>,
-    /// Where it is.
-    pub status: RunStatus,
-    /// Where it is while it is in progress.
-    pub stage: Stage,
-    /// How often it was begun: more than once if a server died in the middle.
-    pub attempt: i64,
-    /// The commit it read.
-    pub commit_sha: Option<String>,
-    /// Who wrote that.
-    pub commit_author: Option<String>,
-    /// Their e-mail address.
-    pub commit_email: Option<String>,
-    /// The first line of its message.
-    pub commit_subject: Option<String>,
-    /// The whole message; lists leave it out.
-    pub commit_message: Option<String>,
-    /// Everyone who had a hand in what it read since the last good run; lists leave them out.
-    pub contributors: Contributors,
-    /// How the branch moved: first, unchanged, fast_forward, rewritten.
-    pub movement: Option<String>,
-    /// What differs, by kind and change.
-    pub diff: Json,
-    /// How many differ.
-    pub diff_count: usize,
-    /// How many are not proposed yet.
-    pub remaining: usize,
-    /// Its plan; none while it found nothing to do.
-    pub plan_id: Option<String>,
-    /// The position of its plan from which on changes are opened when others are done; none if none is left for that.
-    pub next_position: Option<usize>,
-    /// Differences that are not offered, and why.
-    pub skipped: Json,
-    /// Problems in the files.
-    pub problems: Json,
-    /// Why it failed: a code, a message, what to do.
-    pub error: Option<RunError>,
-    /// What still differed after applying; none before.
-    pub drift_after_apply: Option<Json>,
-    /// When it was asked for.
-    pub created_at: Timestamp,
-    /// When it was begun.
-    pub started_at: Option<Timestamp>,
-    /// When it had compared, or failed.
-    pub completed_at: Option<Timestamp>,
-    /// When the last of its proposals was closed.
-    pub applied_at: Option<Timestamp>,
-}
-
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunError {
-    /// A stable word.
-    pub code: String,
-    /// What happened.
-    pub message: String,
-    /// What to do about it.
-    pub help: String,
-}
 
 const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                        confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
@@ -216,51 +68,6 @@ fn read_error(row: &mut Row) -> Result<Option<RunError>, StoreError> {
         message: message.unwrap_or_default(),
         help: help.unwrap_or_default(),
     }))
-}
-
-impl Run {
-    /// A run that waits to be begun.
-    pub fn queued(account_id: &str, repository_id: &str, repository_name: &str, now: Timestamp) -> Run {
-        Run {
-            id: crate::new_id(),
-            account_id: account_id.to_owned(),
-            repository_id: repository_id.to_owned(),
-            repository_name: repository_name.to_owned(),
-            trigger: Trigger::Schedule,
-            requested_by: None,
-            confirm_mass_destroy: false,
-            confirmed_commit: None,
-            status: RunStatus::InProgress,
-            stage: Stage::Queued,
-            attempt: 0,
-            commit_sha: None,
-            commit_author: None,
-            commit_email: None,
-            commit_subject: None,
-            commit_message: None,
-            contributors: Contributors::default(),
-            movement: None,
-            diff: Json::Object(serde_json::Map::new()),
-            diff_count: 0,
-            remaining: 0,
-            skipped: Json::Array(Vec::new()),
-            problems: Json::Array(Vec::new()),
-            error: None,
-            drift_after_apply: None,
-            created_at: now,
-            started_at: None,
-            completed_at: None,
-            applied_at: None,
-            plan_id: None,
-            next_position: None,
-        }
-    }
-
-    /// Whether someone said that destroying most of what the repository owns is meant, for the commit that it found.
-    pub fn is_confirmed(&self) -> bool {
-        let counts = |commit: &String| self.commit_sha.as_ref() == Some(commit);
-        self.confirm_mass_destroy && self.confirmed_commit.as_ref().is_none_or(counts)
-    }
 }
 
 impl Reading {

@@ -2,10 +2,12 @@
 
 use std::ops::{Deref, DerefMut};
 
+use windlass_core::event::NewEvent;
+
 use crate::audit::{AuditEntry, append_audit};
 use crate::db::{Reading, Store};
 use crate::error::StoreError;
-use crate::new_events::{NewEvent, append_events};
+use crate::new_events::append_events;
 use crate::sql::values;
 
 /// A transaction. Dropped without [`Writing::commit`], nothing of it happened.

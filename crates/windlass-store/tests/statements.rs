@@ -14,14 +14,17 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use windlass_core::diff::Cause;
 use windlass_core::digest::Digest;
+use windlass_core::event::Severity;
 use windlass_core::gate::Contributors;
 use windlass_core::plan::StoredStep;
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Proposal, Status};
+use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Address, DeliveryFilter, DeliveryState, EventFilter, EventOrder, Moved, Placed, PlanPlace, Proposal,
-    ProposalFilter, PullRequestWish, ReportKind, ResourceFilter, Run, Severity, Store, Tried,
+    Address, DeliveryFilter, DeliveryState, EventFilter, EventOrder, Moved, Placed, PlanPlace,
+    ProposalFilter, PullRequestWish, ReportKind, ResourceFilter, Store, Tried,
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
@@ -324,7 +327,8 @@ async fn write(store: &Store) {
     writing.proposals_block(&[("x".to_owned(), Vec::new())]).await.unwrap();
     writing.acceptances_remove(&[("r", &key())]).await.unwrap();
     writing.run_begin("x", now()).await.unwrap();
-    writing.run_finish(&Run::queued("a", "r", "fleet", now())).await.unwrap();
+    let fleet = Repository::new("r".to_owned(), "a", ("fleet", "https://git.example.com/fleet"), now());
+    writing.run_finish(&Run::queued("x".to_owned(), &fleet, now())).await.unwrap();
     writing.events_forget(now(), now()).await.unwrap();
     writing.webhook_deliveries_forget(now()).await.unwrap();
     writing.repository_hasten("r", now()).await.unwrap();

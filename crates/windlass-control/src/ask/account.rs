@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use windlass_api::permission::Role;
 use windlass_api::types::{AccountInfo, HaltInfo, Status};
+use windlass_core::account::Account;
+use windlass_core::event::{EventKind, NewEvent, Severity};
+use windlass_core::gate::Halt;
 use windlass_core::proposal;
 use windlass_core::resource::{Kind, ResourceKey};
-use windlass_store::{Account, Halt, NewEvent, Reading, Severity, StoreError, new_id};
+use windlass_store::{Reading, StoreError, new_id};
 
 use crate::caller::Identity;
 use crate::clock::now;
@@ -22,7 +25,7 @@ pub fn info(account: &Account) -> AccountInfo {
         name: account.name.clone(),
         halted: account.halt.as_ref().map(|halt| HaltInfo {
             by: halt.by.clone(),
-            at: halt.at.to_string(),
+            at: halt.since.to_string(),
             reason: halt.reason.clone(),
         }),
         created_at: account.created_at.to_string(),
@@ -61,7 +64,7 @@ pub async fn open_account(server: &Control, who: &Identity, name: &str) -> Resul
 /// Halts all applying in the caller's account.
 pub async fn pull_switch(server: &Control, who: &Identity, reason: &str) -> Result<AccountInfo, Refusal> {
     let reason: String = reason.trim().chars().take(500).collect();
-    turn_switch(server, who, Some(Halt { at: now(), by: who.email.clone(), reason })).await
+    turn_switch(server, who, Some(Halt { since: now(), by: who.email.clone(), reason })).await
 }
 
 /// Lets applying go on in the caller's account.
@@ -74,10 +77,12 @@ async fn turn_switch(server: &Control, who: &Identity, halt: Option<Halt>) -> Re
     let mut writing = server.store().write_account(&who.account_id).await?;
     writing.account_halt(halt.as_ref()).await?;
     let (action, kind, message) = match &halt {
-        Some(halt) => {
-            ("account.halt", "account.halted", format!("{} halted all applying: {}", who.email, halt.reason))
-        }
-        None => ("account.resume", "account.resumed", format!("{} lets applying go on", who.email)),
+        Some(halt) => (
+            "account.halt",
+            EventKind::AccountHalted,
+            format!("{} halted all applying: {}", who.email, halt.reason),
+        ),
+        None => ("account.resume", EventKind::AccountResumed, format!("{} lets applying go on", who.email)),
     };
     let detail = json!({"reason": halt.as_ref().map(|halt| halt.reason.clone())});
     writing.audit(record::entry(&who.actor(), action, ("account", &who.account_name), detail.clone(), now));

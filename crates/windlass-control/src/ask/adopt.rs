@@ -7,16 +7,18 @@ use windlass_api::types::{AdoptBody, Adopted};
 use windlass_core::adopt::{AdoptError, Edited, adopt as adopt_accepted, patch};
 use windlass_core::manifest::Context;
 use windlass_core::quarantine::WorkEnd;
+use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, Spec};
+use windlass_core::tell::error_chain;
 use windlass_source::{Author, Branch, CommitId, Mirror, NewFile, Push};
-use windlass_store::{Reading, Repository};
+use windlass_store::Reading;
 
 use crate::ask::drift::{pick, read_key};
 use crate::ask::repository::find::find;
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
-use crate::failure::{internal, told};
+use crate::failure::internal;
 use crate::flow::drift::differences::differences_of;
 use crate::flow::sync::fetch::FetchPlan;
 use crate::flow::sync::material::read_fleet_at;
@@ -128,7 +130,7 @@ impl Job {
         directory: &std::path::Path,
     ) -> Result<(Vec<Edited>, Option<String>), Refusal> {
         let local = |error: &dyn std::error::Error| {
-            Refusal::conflict("local", told(error), "sync the repository once more, then try again")
+            Refusal::conflict("local", error_chain(error), "sync the repository once more, then try again")
         };
         let mirror = Mirror::open_or_create(directory).map_err(|error| local(&error))?;
         let tree = mirror.tree(&self.commit, &self.plan.prefix).map_err(|error| local(&error))?;
@@ -147,7 +149,7 @@ impl Job {
         let pushed = mirror.push_branch(&self.plan.options(server), &push).map_err(|error| {
             let help =
                 "the credential may not be allowed to write, or the branch exists; use the patch instead";
-            Refusal::conflict("push", told(&error), help)
+            Refusal::conflict("push", error_chain(&error), help)
         })?;
         Ok((edited, Some(pushed.as_str().to_owned())))
     }

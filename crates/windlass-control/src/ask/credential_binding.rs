@@ -7,8 +7,9 @@
 use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_core::credential_hosts::{WhyNotTold, may_be_told};
+use windlass_core::repository::Repository;
 use windlass_source::{Insecure, RemoteUrl};
-use windlass_store::{AccountWriting, Actor, CredentialBinding, Repository, Store, StoreError};
+use windlass_store::{AccountWriting, Actor, CredentialBinding, Store, StoreError};
 
 use crate::caller::Identity;
 use crate::clock::now;

@@ -7,10 +7,13 @@ use windlass_api::types::{
 };
 use windlass_core::diff::short_document;
 use windlass_core::drift::{Acceptance, Difference, Origin};
+use windlass_core::event::{EventKind, Severity};
 use windlass_core::proposal::Status;
+use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
+use windlass_core::run::Trigger;
 use windlass_core::time::Timestamp;
-use windlass_store::{ProposalFilter, Reading, Repository, Severity, Trigger};
+use windlass_store::{ProposalFilter, Reading};
 
 use crate::ask::repository::find::find;
 use crate::caller::Identity;
@@ -183,7 +186,7 @@ pub async fn accept_one(
         now,
     ));
     let message = format!("{} says that {key} is meant to differ: {reason}", who.email);
-    let kind = "gitops.drift_accepted";
+    let kind = EventKind::DriftAccepted;
     writing.event(record::repository_event(
         kind,
         Severity::Medium,

@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 use windlass_api::types::{EventInfo, EventList};
+use windlass_core::event::{Event, Severity};
 use windlass_core::resource::{Kind, ResourceKey};
-use windlass_store::{Event, EventFilter, EventOrder, Reading, Severity};
+use windlass_store::{EventFilter, EventOrder, Reading};
 
 use crate::caller::Identity;
 use crate::page::{PageQuery, cut};

@@ -2,11 +2,12 @@
 
 use windlass_api::types::{ChangeSetInfo, RunInfo};
 use windlass_core::plan::ChangeSet;
-use windlass_store::{ApprovalSet, Reading, Run, StoreError};
+use windlass_core::run::Run;
+use windlass_store::{ApprovalSet, Reading, StoreError};
 
 use crate::ask::plan_set::scope_word;
 use crate::clock::now;
-use crate::flow::gate::gatekeeper::{Gatekeeper, failed_sync};
+use crate::flow::gate::gatekeeper::load_gatekeeper;
 
 /// What there is to say about the plan of a run.
 #[derive(Default)]
@@ -22,7 +23,7 @@ impl PlanFacts {
         let is_last = |id: &Option<String>| id.as_ref() == Some(&run.id);
         let holds_proposals = repository
             .as_ref()
-            .is_some_and(|found| is_last(&found.last_run_id) && failed_sync(found).is_some());
+            .is_some_and(|found| is_last(&found.last_run_id) && found.failed_sync().is_some());
         let Some(plan) = reading.plan_of_run(&run.account_id, &run.id).await? else {
             return Ok(PlanFacts { holds_proposals, ..PlanFacts::default() });
         };
@@ -38,7 +39,7 @@ impl PlanFacts {
         }
         let mut approvals = reading.approval_sets_of(&plan.id).await?;
         if let Some(account) = reading.account(&run.account_id).await?.filter(|_| !approvals.is_empty()) {
-            let gatekeeper = Gatekeeper::load(reading, &account, [], now()).await?;
+            let gatekeeper = load_gatekeeper(reading, &account, [], now()).await?;
             approvals.retain(|approval| gatekeeper.is_approver(&approval.approver));
         }
         let sets = plan.sets.iter().map(|set| set_info(set, &approvals)).collect();

@@ -7,22 +7,23 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use windlass_api::types::ApprovedSet;
+use windlass_core::apply::Gatekeeper;
 use windlass_core::digest::Digest;
+use windlass_core::event::{EventKind, Severity};
 use windlass_core::gate::Consent;
 use windlass_core::plan::{ChangeSet, SetScope, members_of};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Approval, Proposal, Status};
+use windlass_core::repository::Repository;
+use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{
-    AccountWriting, Approval, ApprovalSet, AuditEntry, Outcome, PlanRecord, Proposal, Repository, Run,
-    Severity, StoreError, new_id,
-};
+use windlass_store::{AccountWriting, ApprovalSet, AuditEntry, Outcome, PlanRecord, StoreError, new_id};
 
 use crate::ask::proposal::decision::DecisionError;
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::flow::gate::gatekeeper::Gatekeeper;
+use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::flow::gate::grant::{granted, let_through};
 use crate::flow::gate::set_approvals::given_through;
 use crate::record;
@@ -167,14 +168,13 @@ impl Covered {
         pending.retain(|proposal| members.contains(&proposal.content_digest()));
         let mut approvals = writing.approvals_of(&ids).await?;
         let changed = pending.iter().map(|proposal| &proposal.change.key);
-        let gatekeeper = Gatekeeper::load(writing, &account, changed, set.at).await?;
+        let gatekeeper = load_gatekeeper(writing, &account, changed, set.at).await?;
         let (mut covered, mut not_counted) = (Vec::new(), Vec::new());
         for proposal in pending {
             let mut given = approvals.remove(&proposal.id).unwrap_or_default();
             let content = proposal.content_digest();
-            let is_given = |approval: &Approval| {
-                approval.approver == set.approver && approval.digest == content.to_string()
-            };
+            let is_given =
+                |approval: &Approval| approval.approver == set.approver && approval.digest == content;
             if !given.iter().any(is_given)
                 && let Some(why) = gatekeeper.why_not(&proposal, Some(repository), &given, &set.approver)
             {
@@ -246,7 +246,7 @@ fn record(writing: &mut AccountWriting, who: &Identity, run: &Run, set: &Approva
         "reason": set.reason, "plan_id": set.plan_id, "repository": run.repository_name,
     });
     let message = format!("{} approved {} changes of {} as one", who.email, set.members, run.repository_name);
-    let kind = "gitops.plan_approved";
+    let kind = EventKind::PlanApproved;
     writing.event(record::run_event(kind, Severity::Low, run, message, detail.clone(), now));
     writing.audit(record::entry(&who.actor(), ACTION, ("run", &run.id), detail, now));
 }

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_api::types::PolicyInfo;
+use windlass_core::account::Account;
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::gate::{Policy, RepositoryIdentity};
-use windlass_store::{Account, AuditEntry, Reading, Repository};
+use windlass_core::repository::Repository;
+use windlass_store::{AuditEntry, Reading};
 
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
-use crate::flow::gate::gatekeeper::{identity_of, may_approve, stored_policy};
+use crate::flow::gate::gatekeeper::may_approve;
 use crate::flow::gate::regate::regate;
 use crate::page::IfMatch;
 use crate::record;
@@ -29,7 +31,7 @@ pub async fn load(reading: &mut Reading, who: &Identity) -> Result<PolicyInfo, R
 pub fn info(account: &Account, repositories: &[Repository]) -> PolicyInfo {
     let names: BTreeMap<String, String> =
         repositories.iter().map(|it| (it.id.clone(), it.name.clone())).collect();
-    let policy = stored_policy(account);
+    let policy = account.bound_policy();
     let bound = account.policy_repositories.clone().unwrap_or_default();
     let is_gone = |name: &String| bound.get(name).is_none_or(|id| !names.contains_key(id));
     PolicyInfo {
@@ -70,7 +72,7 @@ pub async fn put(
     }
     let detail = json!({"policy": document, "repositories": bound});
     writing.audit(AuditEntry {
-        before: Some(stored_policy(&account).digest()),
+        before: Some(account.bound_policy().digest()),
         after: Some(policy.digest()),
         ..record::entry(&who.actor(), "policy.replace", ("policy", &who.account_name), detail, now)
     });
@@ -90,7 +92,7 @@ fn resolve(
     repositories: &[Repository],
 ) -> Result<BTreeMap<String, String>, Refusal> {
     let before = account.policy_repositories.clone().unwrap_or_default();
-    let repositories: Vec<RepositoryIdentity<'_>> = repositories.iter().map(identity_of).collect();
+    let repositories: Vec<RepositoryIdentity<'_>> = repositories.iter().map(Repository::identity).collect();
     policy
         .resolve_repositories(&before, &repositories)
         .map_err(|problem| Refusal::unprocessable(problem.code(), problem.message(), problem.help()))
@@ -103,7 +105,7 @@ pub async fn bind_stored_policies(store: &windlass_store::Store) -> Result<(), w
         let mut writing = store.write_account(&account.id).await?;
         let repositories = writing.repositories(&account.id).await?;
         let mut bound = BTreeMap::new();
-        for name in stored_policy(account).repository_names() {
+        for name in account.bound_policy().repository_names() {
             match repositories.iter().find(|it| it.name == name) {
                 Some(found) => drop(bound.insert(name, found.id.clone())),
                 None => tracing::warn!(

@@ -4,8 +4,9 @@ use serde_json::Value;
 use windlass_api::types::{PreviewBody, PreviewInfo};
 use windlass_core::content::ContentId;
 use windlass_core::plan::Confirmation;
+use windlass_core::repository::Repository;
 use windlass_source::{CommitId, Files, Revision};
-use windlass_store::{Preview, Reading, Repository};
+use windlass_store::{Preview, Reading};
 
 use crate::ask::repository::find::find;
 use crate::caller::Identity;

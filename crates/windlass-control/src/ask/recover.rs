@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use windlass_api::permission::Role;
+use windlass_core::account::Account;
 use windlass_core::time::Timestamp;
-use windlass_store::{Account, AccountWriting, Actor, Store, StoreError, User, new_id};
+use windlass_store::{AccountWriting, Actor, Store, StoreError, User, new_id};
 
 use crate::ask::first_start::FirstLogin;
 use crate::ask::user::forget_failures;

@@ -5,7 +5,9 @@
 
 use serde_json::json;
 use windlass_api::types::{WebhookInfo, WebhookReceived, WebhookRefused, WebhookShown};
-use windlass_store::{Reading, Repository, Severity, Webhook};
+use windlass_core::event::{EventKind, Severity};
+use windlass_core::repository::Repository;
+use windlass_store::{Reading, Webhook};
 
 use crate::ask::repository::find::find;
 use crate::caller::Identity;
@@ -66,7 +68,7 @@ pub async fn replace_secret(
     let target = ("repository", repository.name.as_str());
     writing.audit(record::entry(&who.actor(), "repository.rotate_webhook", target, detail.clone(), now));
     let message = format!("{} replaced the secret of the webhook of {}", who.email, repository.name);
-    let (kind, by) = ("gitops.webhook_rotated", &who.email);
+    let (kind, by) = (EventKind::WebhookRotated, &who.email);
     writing.event(record::repository_event(kind, Severity::Low, &repository, by, message, detail, now));
     server.commit(writing).await?;
     Ok(shown(server, base, &repository, webhook))

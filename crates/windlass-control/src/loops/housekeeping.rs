@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use windlass_core::proposal::{Status, expires_at};
+use windlass_core::apply::governing_repository;
+use windlass_core::proposal::{Proposal, Status, expires_at};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Proposal, StoreError};
+use windlass_store::{AccountWriting, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
 use crate::flow::close::ending::{Ending, end_all};
-use crate::flow::gate::gatekeeper::{Gatekeeper, governing_repository};
+use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::metrics::{self, Standing, tidy_numbers};
 use crate::pace::every;
 
@@ -136,7 +137,7 @@ async fn kept_for_windows(
     let approvals = writing.approvals_of(&ids).await?;
     let repositories = writing.repositories(account_id).await?;
     let changed = approved.iter().map(|proposal| &proposal.change.key);
-    let gatekeeper = Gatekeeper::load(writing, &account, changed, now).await?;
+    let gatekeeper = load_gatekeeper(writing, &account, changed, now).await?;
     let kept = approved.into_iter().filter_map(|proposal| {
         let repository = governing_repository(proposal, &repositories);
         let given = approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use windlass_core::fairness::{Places, Trust};
 use windlass_core::quarantine::{Standing, Suspicion, Work, WorkEnd};
+use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
-use windlass_store::{PullRequestWish, Repository, StoreError};
+use windlass_store::{PullRequestWish, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;

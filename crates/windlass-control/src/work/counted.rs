@@ -3,12 +3,15 @@
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
+use windlass_core::event::{EventKind, Severity};
 use windlass_core::quarantine::{Quarantine, Standing, Subject, Suspicion, Work, WorkEnd};
-use windlass_store::{Repository, RunError, Severity, StoreError, Writing};
+use windlass_core::repository::Repository;
+use windlass_core::run::RunError;
+use windlass_store::{StoreError, Writing};
 
 use crate::clock::now;
 use crate::control::Control;
-use crate::failure::{QUARANTINED, run_error};
+use crate::failure::QUARANTINED;
 use crate::limits::company::{Company, Leave};
 use crate::record;
 
@@ -121,7 +124,7 @@ pub(crate) async fn hold(
     let verb = if work == Work::Sync { "is" } else { "are" };
     let message = format!("{what}{} {verb} quarantined: {}", repository.name, quarantine.reason);
     detail["of"] = json!(of);
-    let (kind, by) = ("gitops.repository_quarantined", "windlass");
+    let (kind, by) = (EventKind::RepositoryQuarantined, "windlass");
     writing.event(record::repository_event(kind, Severity::Critical, repository, by, message, detail, now));
     server.commit(writing).await?;
     Ok(quarantine)
@@ -131,5 +134,5 @@ pub(crate) async fn hold(
 pub(crate) fn refusal(quarantine: &Quarantine) -> RunError {
     let help = "look at who pushed what to the repository; once that is gone, `windlass repo release` lets it be \
                 tried again";
-    run_error(QUARANTINED, format!("quarantined: {}", quarantine.reason), help)
+    RunError::new(QUARANTINED, format!("quarantined: {}", quarantine.reason), help)
 }

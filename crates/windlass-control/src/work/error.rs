@@ -1,6 +1,7 @@
 //! Why work that someone asked for was not done.
 
-use windlass_store::{RunError, StoreError};
+use windlass_core::run::RunError;
+use windlass_store::StoreError;
 
 use crate::limits::fair_turns::Busy;
 use crate::refusal::{Refusal, RefusalKind};

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_core::quarantine::{Subject, Suspicion, Work, WorkEnd};
-use windlass_store::{Lease, Repository, RunError, new_id};
+use windlass_core::repository::Repository;
+use windlass_core::run::RunError;
+use windlass_store::{Lease, new_id};
 
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::failure::{QUARANTINED, internal, run_error};
+use crate::failure::{QUARANTINED, internal};
 use crate::limits::company::Leave;
 use crate::work::counted::{Begin, HeldWork, begin, hold, refusal};
 use crate::work::error::PreviewError;
@@ -112,7 +114,7 @@ async fn quarantined(
     if let Requested::Test(repository) = asked {
         let reason = suspicion.reason(&format!("testing {}", repository.repo_url));
         let help = "look at what is in that repository; it can be tested again in a week";
-        return Ok(run_error(QUARANTINED, format!("quarantined: {reason}"), help).into());
+        return Ok(RunError::new(QUARANTINED, format!("quarantined: {reason}"), help).into());
     }
     let held = HeldWork {
         work: Work::Requests,
@@ -161,7 +163,7 @@ where
     let failed = match tokio::time::timeout(WITHIN, task).await {
         Ok(Ok(done)) => return done,
         Ok(Err(panic)) => internal(&panic),
-        Err(_) => run_error(
+        Err(_) => RunError::new(
             "too-slow",
             format!("this took more than {} seconds", WITHIN.as_secs()),
             "try again; if it stays so slow, look at the git server and at the size of the fleet",

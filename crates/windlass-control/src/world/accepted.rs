@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
+use windlass_core::account::Account;
 use windlass_core::catalogue::{Known, KnownVersions};
 use windlass_core::desired::Desired;
 use windlass_core::manifest::Context;
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use windlass_core::value::Lifecycle;
-use windlass_store::{Account, Reading, Resource, StoreError};
+use windlass_store::{Reading, Resource, StoreError};
 
 use crate::world::names::{Names, owner_of};
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::allocate::allocate;
-use windlass_core::conflict::{Claim, Holdings, Scope, new_claims};
+use windlass_core::conflict::{Candidate, Claim, Holdings, Scope, new_claims};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{Reading, Resource, ResourceFilter, ResourceHead, StoreError};
 
-use crate::world::candidate::{Candidate, Declarations};
+use crate::world::declarations::Declarations;
 use crate::world::names::repository_names;
 
 /// Loads who has what. `near` is the accepted state of what the changes change and refer to.

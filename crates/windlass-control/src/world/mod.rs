@@ -2,6 +2,6 @@
 
 pub mod accepted;
 pub mod around;
-pub mod candidate;
+pub mod declarations;
 pub mod holdings;
 pub mod names;

@@ -17,8 +17,18 @@ use ipnet::IpNet;
 pub use claim::{Claim, Scope, claims_of, new_claims};
 pub use holdings::{Holdings, OpenProposal};
 
+use crate::diff::Change;
 use crate::quote::quoted;
 use crate::resource::ResourceKey;
+
+/// A change and who wants it.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'c> {
+    /// What would be changed.
+    pub change: &'c Change,
+    /// For whom.
+    pub claimant: Claimant<'c>,
+}
 
 /// Who wants a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

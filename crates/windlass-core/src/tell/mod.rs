@@ -4,11 +4,13 @@
 //! same. Nothing here decides anything or writes anywhere.
 
 mod content;
+mod error_chain;
 mod markdown;
 mod planned;
 mod value;
 
 pub use content::{Mark, content_lines};
+pub use error_chain::error_chain;
 pub use markdown::{MAX_MARKDOWN, markdown, wait_text};
 pub use planned::Planned;
 pub use value::{field_text, payload_lines};

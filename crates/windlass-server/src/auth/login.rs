@@ -8,21 +8,14 @@ use windlass_control::{metrics, record};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
+use windlass_oidc::settings::Passwords;
+use windlass_store::{Actor, AuditEntry, Outcome, Session, StoreError, User, new_id};
 
 use crate::auth::device::{read_device, sign_device};
 use crate::auth::error::LoginError;
 use crate::auth::identity::sign_session;
 use crate::auth::throttle::{Counted, Trier, count_sign_in, foresee_sign_in};
 use crate::state::Server;
-
-use windlass_oidc::settings::Passwords;
-use windlass_store::Actor;
-use windlass_store::AuditEntry;
-use windlass_store::Outcome;
-use windlass_store::Session;
-use windlass_store::StoreError;
-use windlass_store::User;
-use windlass_store::new_id;
 
 /// Someone's wish to sign in.
 pub(crate) struct PasswordSignIn<'s> {

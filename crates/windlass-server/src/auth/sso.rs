@@ -14,22 +14,13 @@ use windlass_control::flow::gate::lost_approver::reconsider_approvals;
 use windlass_control::flow::gate::regate::regate;
 use windlass_control::{metrics, record};
 use windlass_core::redacted::Redacted;
+use windlass_oidc::claims::{EmailIs, Stranger};
 use windlass_oidc::{Granted, Oidc};
+use windlass_store::{Actor, AuditEntry, Membership, Origin, Outcome, StoreError, User, new_id};
 
 use crate::auth::login::{Proven, SignedIn, begin_session};
 use crate::auth::throttle::Counted;
 use crate::state::Server;
-
-use windlass_oidc::claims::EmailIs;
-use windlass_oidc::claims::Stranger;
-use windlass_store::Actor;
-use windlass_store::AuditEntry;
-use windlass_store::Membership;
-use windlass_store::Origin;
-use windlass_store::Outcome;
-use windlass_store::StoreError;
-use windlass_store::User;
-use windlass_store::new_id;
 
 /// Why someone whom the provider knows may not come in.
 #[derive(Debug)]

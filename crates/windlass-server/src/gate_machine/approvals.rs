@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use windlass_core::plan::{ChangeSet, StoredStep, members_of};
-use windlass_store::{PlanRecord, Proposal, Reading, Run};
+use windlass_core::proposal::Proposal;
+use windlass_core::run::Run;
+use windlass_store::{PlanRecord, Reading};
 
 use crate::gate_machine::oracle::{Seen, Yes};
 use crate::gate_machine::sequence::Sequence;

@@ -9,9 +9,9 @@ use windlass_control::flow::sync::pretend::{PretendCommit, pretend_run};
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributor, ContributorRole};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Proposal, Status};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
-use windlass_store::{Proposal, ProposalFilter};
+use windlass_store::ProposalFilter;
 
 use crate::gate_machine::chance::Chance;
 use crate::gate_machine::installation::{Caller, Installation, source_of};
@@ -353,7 +353,7 @@ impl<'i> Sequence<'i> {
         drop(reading);
         for run in runs.into_iter().filter(|run| run.account_id == self.account) {
             let remotes = &self.remotes;
-            let remote = |repository: &windlass_store::Repository| {
+            let remote = |repository: &windlass_core::repository::Repository| {
                 let source = source_of(&repository.repo_url, &repository.branch, &repository.path_prefix);
                 remotes.get(&source).cloned()
             };

@@ -5,14 +5,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use windlass_api::types::{ErrorBody, ErrorEnvelope};
 use windlass_control::refusal::{Record, Refusal, RefusalKind};
+use windlass_oidc::error::{Fault, OidcError};
 
 use crate::auth::error::LoginError;
 use crate::auth::identity::AuthError;
 use crate::auth::sso::SsoError;
 use crate::limits::stream_places::TooManyStreams;
-
-use windlass_oidc::error::Fault;
-use windlass_oidc::error::OidcError;
 
 /// A refusal as an answer.
 #[derive(Debug)]

@@ -14,7 +14,8 @@ use windlass_api::permission::Permission;
 use windlass_control::ask::event::{EventChoice, info, load_page, number};
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
-use windlass_store::{Event, EventFilter, EventOrder};
+use windlass_core::event::Event;
+use windlass_store::{EventFilter, EventOrder};
 
 use crate::auth::identity::identify;
 use crate::http::page_text::PageQueryText;

@@ -8,7 +8,7 @@ use windlass_control::ask::repository::register::{configure, forget, register, u
 use windlass_control::ask::repository::test::{examine_new, examine_registered};
 use windlass_control::caller::Identity;
 use windlass_control::page::IfMatch;
-use windlass_store::Repository;
+use windlass_core::repository::Repository;
 
 use crate::http::request::{Answer, Body, created, done, ok, tagged};
 use crate::state::Server;

@@ -11,7 +11,8 @@ use windlass_control::ask::run::show;
 use windlass_control::caller::Identity;
 use windlass_control::page::{PageQuery, cut, read_id};
 use windlass_control::refusal::Refusal;
-use windlass_store::{PlanPlace, Proposal, Reading};
+use windlass_core::proposal::Proposal;
+use windlass_store::{PlanPlace, Reading};
 use windlass_web::frame::{Notice, Place, Tone};
 use windlass_web::pages::approvals::{Approvals, Choices, Search, group};
 

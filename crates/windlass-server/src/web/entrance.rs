@@ -10,6 +10,11 @@ use windlass_control::clock::now;
 use windlass_control::refusal::{Refusal, RefusalKind};
 use windlass_core::inbound::forwarded::Scheme;
 use windlass_core::redacted::Redacted;
+use windlass_oidc::settings::Passwords;
+use windlass_store::new_id;
+use windlass_web::assets;
+use windlass_web::frame::{Notice, Place, Tone};
+use windlass_web::pages::entrance::{Password, PasswordForm, SignIn, Sso};
 
 use crate::auth::device::DEVICE;
 use crate::auth::login::{PasswordSignIn, SignedIn, login};
@@ -23,17 +28,6 @@ use crate::web::cookies::Cookie;
 use crate::web::form::Form;
 use crate::web::frame;
 use crate::web::visit::{Visit, local};
-
-use windlass_oidc::settings::Passwords;
-use windlass_store::new_id;
-use windlass_web::assets;
-use windlass_web::frame::Notice;
-use windlass_web::frame::Place;
-use windlass_web::frame::Tone;
-use windlass_web::pages::entrance::Password;
-use windlass_web::pages::entrance::PasswordForm;
-use windlass_web::pages::entrance::SignIn;
-use windlass_web::pages::entrance::Sso;
 
 /// How long a sign-in form stays good.
 const VISIT_SECONDS: u64 = 24 * 3600;

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::Event as SseEvent;
 use serde::Deserialize;
 use windlass_control::caller::Identity;
-use windlass_store::Event;
+use windlass_core::event::Event;
 
 use crate::http::events::{Following, after_of, follow};
 use crate::http::request::{Answer, Query};

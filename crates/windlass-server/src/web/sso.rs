@@ -12,6 +12,8 @@ use windlass_control::refusal::Refusal;
 use windlass_oidc::Oidc;
 use windlass_oidc::attempt::{ATTEMPT_SECONDS, Attempt};
 use windlass_oidc::claims::Stranger;
+use windlass_oidc::error::OidcError;
+use windlass_web::pages::entrance::Bounce;
 
 use crate::auth::login::SignedIn;
 use crate::auth::sso::{Entry, record_refusal, sign_in_stranger};
@@ -23,9 +25,6 @@ use crate::web::answer::{go, html, set_cookie};
 use crate::web::cookies::Cookie;
 use crate::web::entrance::{Shown, begin as begin_session, sign_in_page};
 use crate::web::visit::{Visit, local};
-
-use windlass_oidc::error::OidcError;
-use windlass_web::pages::entrance::Bounce;
 
 /// A longer address to come back to would not fit into a cookie.
 const MAX_NEXT: usize = 1000;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use windlass_store::{Halt, StoreError, new_id};
+use windlass_core::gate::Halt;
+use windlass_store::{StoreError, new_id};
 
 use crate::world::{at, on_both};
 
@@ -42,7 +43,7 @@ fn names_ids_and_the_installation_itself_are_taken_once() {
 fn the_kill_switch_is_pulled_and_let_go() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
-        let halt = Halt { at: at(3), by: "ada".to_owned(), reason: "fire".to_owned() };
+        let halt = Halt { since: at(3), by: "ada".to_owned(), reason: "fire".to_owned() };
         for expected in [Some(halt), None] {
             let mut writing = world.store.write_account(&acme).await.unwrap();
             writing.account_halt(expected.as_ref()).await.unwrap();

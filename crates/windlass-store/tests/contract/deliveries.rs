@@ -1,6 +1,7 @@
 //! Deliveries: once for each event, tried until they are over, counted and forgotten.
 
 use serde_json::json;
+use windlass_core::event::EventKind;
 use windlass_core::time::Timestamp;
 use windlass_store::{Behind, Delivery, DeliveryFilter, DeliveryState, Tried, new_id};
 
@@ -13,7 +14,7 @@ fn delivery(account: &str, provider: &str, seq: Option<i64>, second: i64) -> Del
         alert: if seq.is_some() { "a".to_owned() } else { String::new() },
         provider: provider.to_owned(),
         event_seq: seq,
-        event_kind: "gitops.sync_failed".to_owned(),
+        event_kind: EventKind::SyncFailed.slug().to_owned(),
         group_key: format!("{provider}-group"),
         message: json!({"text": "x"}),
         state: DeliveryState::Pending,

@@ -1,8 +1,7 @@
 //! Direct changes that wait as proposals, and who pushed what.
 
 use windlass_core::gate::{Contributor, Contributors, ContributorsGap, MAX_PUSHERS};
-use windlass_core::proposal::Status;
-use windlass_store::Proposal;
+use windlass_core::proposal::{Proposal, Status};
 
 use crate::proposals::moved;
 use crate::world::{at, on_both, proposal};

@@ -1,7 +1,8 @@
 //! Events: numbers, filters, order.
 
+use windlass_core::event::{Event, EventKind, NewEvent, Severity};
 use windlass_core::resource::{Kind, ResourceKey};
-use windlass_store::{Event, EventFilter, EventOrder, NewEvent, Severity};
+use windlass_store::{EventFilter, EventOrder};
 
 use crate::world::{World, event, on_both};
 
@@ -52,7 +53,10 @@ fn an_event_comes_back_as_it_was_told() {
         world.events(&acme, &["it's \"ü\" 100%"]).await;
         let found = listed(&world, &acme, &EventFilter::default(), OLDEST).await.remove(0);
         let told = event("it's \"ü\" 100%");
-        assert_eq!((found.kind.as_str(), found.severity, found.at), (told.kind, told.severity, told.at));
+        assert_eq!(
+            (found.kind.as_str(), found.severity, found.at),
+            (told.kind.slug(), told.severity, told.at)
+        );
         assert_eq!(found.resource_kind.as_deref(), Some(Kind::Node.slug()));
         assert_eq!(found.resource_name.as_deref(), Some("edge-01"));
         assert_eq!((found.repository_id, found.correlation_id), (told.repository_id, told.correlation_id));
@@ -68,9 +72,13 @@ fn every_filter_finds_what_it_names_and_nothing_else() {
         let plain =
             || NewEvent { resource: None, repository_id: None, correlation_id: None, ..event("plain") };
         writing.event(plain());
-        writing.event(NewEvent { kind: "gitops.sync", message: "100% of A_b".to_owned(), ..plain() });
         writing.event(NewEvent {
-            kind: "gitopsXsync",
+            kind: EventKind::SyncStarted,
+            message: "100% of A_b".to_owned(),
+            ..plain()
+        });
+        writing.event(NewEvent {
+            kind: EventKind::ResourceChanged,
             message: "100 of AXb \u{dc}ber".to_owned(),
             ..plain()
         });
@@ -86,7 +94,10 @@ fn every_filter_finds_what_it_names_and_nothing_else() {
         writing.commit().await.unwrap();
         let text = |text: &str| Some(text.to_owned());
         for (filter, expected) in [
-            (EventFilter { kind: text("gitops.sync"), ..EventFilter::default() }, &["100% of A_b"][..]),
+            (
+                EventFilter { kind: text("gitops.sync_started"), ..EventFilter::default() },
+                &["100% of A_b"][..],
+            ),
             (EventFilter { kind: text("gitops"), ..EventFilter::default() }, &[]),
             (EventFilter { severity: Some(Severity::Critical), ..EventFilter::default() }, &["fire"]),
             (EventFilter { resource: Some(key), ..EventFilter::default() }, &["resource"]),

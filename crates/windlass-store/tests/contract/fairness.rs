@@ -1,9 +1,9 @@
 //! What is due is read with the accounts in turn, so that nobody's backlog keeps the others from being seen.
 
 use serde_json::json;
-use windlass_store::{
-    Delivery, DeliveryState, NewForgeReport, PullRequestWish, ReportKind, Repository, new_id,
-};
+use windlass_core::event::EventKind;
+use windlass_core::repository::Repository;
+use windlass_store::{Delivery, DeliveryState, NewForgeReport, PullRequestWish, ReportKind, new_id};
 
 use crate::world::{World, at, on_both};
 
@@ -48,7 +48,7 @@ fn accounts_come_in_turn_and_so_do_their_repositories() {
                     alert: String::new(),
                     provider: repository.name.clone(),
                     event_seq: None,
-                    event_kind: "gitops.sync_failed".to_owned(),
+                    event_kind: EventKind::SyncFailed.slug().to_owned(),
                     group_key: "group".to_owned(),
                     message: json!({}),
                     state: DeliveryState::Pending,

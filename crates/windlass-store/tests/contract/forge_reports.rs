@@ -1,6 +1,7 @@
 //! What forges are to show, until they do.
 
-use windlass_store::{ForgeReport, NewForgeReport, ReportKind, ReportState, Run, Writing};
+use windlass_core::run::Run;
+use windlass_store::{ForgeReport, NewForgeReport, ReportKind, ReportState, Writing, new_id};
 
 use crate::world::{World, at, on_both};
 
@@ -113,10 +114,10 @@ fn the_last_commit_is_that_of_the_newest_run_that_read_one() {
         let mut writing = world.store.write().await.unwrap();
         assert!(writing.run_of_last_commit(&acme, &fleet.id).await.unwrap().is_none());
         for commit in [Some("old"), Some("new"), None] {
-            let mut run = Run::queued(&acme, &fleet.id, "fleet", at(1));
+            let mut run = Run::queued(new_id(), &fleet, at(1));
             assert!(writing.run_add(&run).await.unwrap());
             run.commit_sha = commit.map(str::to_owned);
-            run.status = windlass_core::proposal::RunStatus::Success;
+            run.status = windlass_core::run::RunStatus::Success;
             assert!(writing.run_finish(&run).await.unwrap());
         }
         let last = writing.run_of_last_commit(&acme, &fleet.id).await.unwrap().unwrap();

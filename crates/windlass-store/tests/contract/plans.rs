@@ -4,9 +4,11 @@ use windlass_core::diff::Cause;
 use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributors, binding};
 use windlass_core::plan::{ChangeSet, SetScope, StoredPlan, StoredStep};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Approval, Status};
+use windlass_core::repository::Repository;
 use windlass_core::resource::Kind;
-use windlass_store::{Approval, ApprovalSet, Moved, PlanRecord, Repository, Run, UnopenedPlan, new_id};
+use windlass_core::run::Run;
+use windlass_store::{ApprovalSet, Moved, PlanRecord, UnopenedPlan, new_id};
 
 use crate::world::{World, at, node, node_key, on_both};
 
@@ -155,7 +157,7 @@ fn an_approval_through_a_set_counts_until_the_set_falls_and_can_be_given_again()
         let content = proposal.content_digest();
         let given = |set_id: Option<&ApprovalSet>| Approval {
             approver: "ada".to_owned(),
-            digest: content.to_string(),
+            digest: content,
             reason: None,
             at: at(7),
             set_id: set_id.map(|set| set.id.clone()),
@@ -225,7 +227,7 @@ fn what_was_applied_as_planned_is_told_from_what_was_edited_or_not_applied() {
         let run = world.run(&fleet).await;
         let proposals = world.proposals(&run, &["done", "edited", "open"]).await;
         let mut writing = world.store.write().await.unwrap();
-        let edit = windlass_store::Edit {
+        let edit = windlass_core::proposal::Edit {
             spec: std::sync::Arc::new(node("us")),
             digest: node("us").digest(),
             by: "ada".to_owned(),

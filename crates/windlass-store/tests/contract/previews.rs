@@ -1,6 +1,7 @@
 //! Previews: one for each reference, bounded, and forgotten in time.
 
-use windlass_store::{Preview, PreviewOutcome, PreviewSource, Repository, new_id};
+use windlass_core::repository::Repository;
+use windlass_store::{Preview, PreviewOutcome, PreviewSource, new_id};
 
 use crate::world::{at, on_both};
 

@@ -1,9 +1,11 @@
 //! Finding proposals.
 
 use windlass_core::diff::{Action, Cause};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Proposal, Status};
+use windlass_core::repository::Repository;
 use windlass_core::resource::Kind;
-use windlass_store::{Moved, Placed, PlanPlace, Proposal, ProposalFilter, Repository, Run};
+use windlass_core::run::Run;
+use windlass_store::{Moved, Placed, PlanPlace, ProposalFilter};
 
 use crate::proposals::moved;
 use crate::world::{World, at, node_key, on_both};

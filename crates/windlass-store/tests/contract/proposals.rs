@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use windlass_core::diff::{Cause, Change};
+use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
-use windlass_core::proposal::{Fates, Status};
-use windlass_store::{Approval, Edit, Moved, Placed, Proposal, StoreError};
+use windlass_core::proposal::{Approval, Edit, Proposal, Status};
+use windlass_core::run::Fates;
+use windlass_store::{Moved, Placed, StoreError};
 
 use crate::world::{World, at, node, node_key, on_both, proposal};
 
@@ -183,7 +185,7 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
         let id = world.proposals(&run, &["edge"]).await.remove(0).id;
         let given = |approver: &str, digest: &str, second: i64| Approval {
             approver: approver.to_owned(),
-            digest: digest.to_owned(),
+            digest: Digest::of(digest.as_bytes()),
             reason: Some("fine".to_owned()),
             at: at(second),
             set_id: None,

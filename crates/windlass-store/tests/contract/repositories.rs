@@ -1,7 +1,9 @@
 //! Registered repositories.
 
 use windlass_core::drift::Acceptance;
-use windlass_store::{Drift, ForgeSettings, NewWanted, Repository, Run, StoreError};
+use windlass_core::repository::{ForgeSettings, Repository};
+use windlass_core::run::Run;
+use windlass_store::{Drift, NewWanted, StoreError, new_id};
 
 use crate::world::{at, node, node_key, on_both, repository};
 
@@ -61,7 +63,7 @@ fn what_is_due_is_enabled_and_the_longest_due_comes_first() {
             (fleet.next_sync_at, fleet.enabled) = (at(due), enabled);
             writing.repository_add(&fleet).await.unwrap();
         }
-        let names = |found: Vec<windlass_store::Repository>| -> Vec<String> {
+        let names = |found: Vec<windlass_core::repository::Repository>| -> Vec<String> {
             found.into_iter().map(|found| found.name).collect()
         };
         assert_eq!(names(writing.repositories_due(at(10), 9).await.unwrap()), ["soon", "late"]);
@@ -139,7 +141,7 @@ fn a_removed_repository_leaves_its_resources_and_disowns_them() {
         writing.wanted_replace(&fleet.id, &[wanted]).await.unwrap();
         writing.acceptance_put(&fleet.id, &acceptance()).await.unwrap();
         writing.drift_put(&fleet.id, &drift()).await.unwrap();
-        assert!(writing.run_add(&Run::queued(&acme, &fleet.id, "fleet", at(1))).await.unwrap());
+        assert!(writing.run_add(&Run::queued(new_id(), &fleet, at(1))).await.unwrap());
         let before = writing.resource(&acme, &key).await.unwrap().unwrap();
         writing.repository_remove(&fleet.id).await.unwrap();
         writing.commit().await.unwrap();

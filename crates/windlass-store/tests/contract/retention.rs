@@ -1,14 +1,18 @@
 //! What is forgotten in time, and what never is.
 
-use windlass_core::proposal::{RunStatus, Status};
-use windlass_store::{Approval, EventFilter, EventOrder, Moved, NewEvent, Repository, Run, Severity};
+use windlass_core::digest::Digest;
+use windlass_core::event::{NewEvent, Severity};
+use windlass_core::proposal::{Approval, Status};
+use windlass_core::repository::Repository;
+use windlass_core::run::{Run, RunStatus};
+use windlass_store::{EventFilter, EventOrder, Moved, new_id};
 
 use crate::proposals::moved;
 use crate::world::{World, at, event, on_both};
 
 /// A finished run of a moment, with a status.
 async fn run(world: &World, repository: &Repository, second: i64, status: RunStatus) -> Run {
-    let mut run = Run::queued(&repository.account_id, &repository.id, &repository.name, at(second));
+    let mut run = Run::queued(new_id(), repository, at(second));
     run.status = RunStatus::InProgress;
     let mut writing = world.store.write().await.unwrap();
     assert!(writing.run_add(&run).await.unwrap());
@@ -33,7 +37,7 @@ fn old_runs_go_but_not_the_last_the_last_good_the_failed_and_those_still_open() 
         let young = run(&world, &fleet, 20, RunStatus::Applied).await;
         world.proposals(&open, &["edge"]).await;
         let done = world.proposals(&closed, &["done"]).await.remove(0);
-        let queued = Run::queued(&acme, &fleet.id, "fleet", at(0));
+        let queued = Run::queued(new_id(), &fleet, at(0));
         let mut writing = world.store.write().await.unwrap();
         assert!(writing.run_add(&queued).await.unwrap());
         let rejected = moved(Status::PendingApproval, Status::Rejected);
@@ -81,7 +85,7 @@ fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
         for proposal in &proposals {
             let approval = Approval {
                 approver: "ada".to_owned(),
-                digest: "d".to_owned(),
+                digest: Digest::of(b"d"),
                 reason: None,
                 at: at(1),
                 set_id: None,

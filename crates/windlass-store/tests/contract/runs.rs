@@ -1,8 +1,8 @@
 //! Sync runs.
 
 use serde_json::json;
-use windlass_core::proposal::RunStatus;
-use windlass_store::{Run, RunError, Stage, Trigger};
+use windlass_core::run::{Run, RunError, RunStatus, Stage, Trigger};
+use windlass_store::new_id;
 
 use crate::world::{at, on_both};
 
@@ -11,12 +11,12 @@ fn asking_twice_before_the_first_has_begun_is_asking_once() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let (fleet, other) = (world.repository(&acme, "fleet").await, world.repository(&acme, "other").await);
-        let queued = || Run::queued(&acme, &fleet.id, "fleet", at(1));
+        let queued = || Run::queued(new_id(), &fleet, at(1));
         let first = queued();
         let mut writing = world.store.write().await.unwrap();
         assert!(writing.run_add(&first).await.unwrap());
         assert!(!writing.run_add(&queued()).await.unwrap());
-        assert!(writing.run_add(&Run::queued(&acme, &other.id, "other", at(1))).await.unwrap());
+        assert!(writing.run_add(&Run::queued(new_id(), &other, at(1))).await.unwrap());
         writing.run_fetch(&first.id, Trigger::Webhook).await.unwrap();
         assert_eq!(writing.run_queued(&fleet.id).await.unwrap().unwrap().trigger, Trigger::Webhook);
         writing.run_ask(&first.id, "ada").await.unwrap();
@@ -44,7 +44,7 @@ fn a_run_is_begun_again_finished_once_and_settled() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
-        let mut run = Run::queued(&acme, &fleet.id, "fleet", at(1));
+        let mut run = Run::queued(new_id(), &fleet, at(1));
         let mut writing = world.store.write().await.unwrap();
         assert!(writing.run_add(&run).await.unwrap());
         for _ in 0..2 {

@@ -8,15 +8,15 @@ use serde_json::json;
 use sqlx::{AssertSqlSafe, Row as _};
 use tempfile::TempDir;
 use windlass_core::diff::{Cause, Change};
+use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::gate::{Contributor, ContributorRole};
-use windlass_core::proposal::Status;
-use windlass_core::quarantine::Quarantines;
+use windlass_core::proposal::{Proposal, Status};
 use windlass_core::redacted::Redacted;
+use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{
-    Actor, Address, AuditEntry, NewEvent, Outcome, Proposal, Repository, Run, Severity, Store, User, new_id,
-};
+use windlass_store::{Actor, Address, AuditEntry, Outcome, Store, User, new_id};
 use windlass_testkit::servers::Postgres;
 
 /// A store on a fresh database.
@@ -131,10 +131,10 @@ impl World {
 
     /// Adds a run and ends it.
     pub(crate) async fn run(&self, repository: &Repository) -> Run {
-        let mut run = Run::queued(&repository.account_id, &repository.id, &repository.name, at(0));
+        let mut run = Run::queued(new_id(), repository, at(0));
         let mut writing = self.store.write().await.unwrap();
         assert!(writing.run_add(&run).await.unwrap());
-        run.status = windlass_core::proposal::RunStatus::DiffReady;
+        run.status = windlass_core::run::RunStatus::DiffReady;
         run.completed_at = Some(at(1));
         assert!(writing.run_finish(&run).await.unwrap());
         writing.commit().await.unwrap();
@@ -178,37 +178,9 @@ impl World {
 }
 
 pub(crate) fn repository(account_id: &str, name: &str) -> Repository {
-    Repository {
-        id: new_id(),
-        account_id: account_id.to_owned(),
-        name: name.to_owned(),
-        repo_url: "https://git.example.com/fleet.git".to_owned(),
-        branch: "main".to_owned(),
-        path_prefix: String::new(),
-        credential_path: Some("vault:git".to_owned()),
-        ca_pem: None,
-        signers: None,
-        host_keys: None,
-        enabled: true,
-        auto_apply: false,
-        interval: Duration::from_secs(300),
-        next_sync_at: at(0),
-        last_run_id: None,
-        last_run_at: None,
-        last_status: "pending".to_owned(),
-        last_error: None,
-        good_run_id: None,
-        good_commit: None,
-        good_at: None,
-        version: 1,
-        created_at: at(0),
-        updated_at: at(0),
-        forge: None,
-        forge_error: None,
-        left_by: None,
-        quarantines: Quarantines::default(),
-        confirmed_failure: None,
-    }
+    let place = (name, "https://git.example.com/fleet.git");
+    let plain = Repository::new(new_id(), account_id, place, at(0));
+    Repository { credential_path: Some("vault:git".to_owned()), ..plain }
 }
 
 pub(crate) fn user(email: &str) -> User {
@@ -278,7 +250,7 @@ pub(crate) fn proposal(run: &Run, position: usize, name: &str) -> Proposal {
 
 pub(crate) fn event(message: &str) -> NewEvent {
     NewEvent {
-        kind: "gitops.proposal_opened",
+        kind: EventKind::ProposalOpened,
         severity: Severity::Low,
         resource: Some(node_key("edge-01")),
         repository_id: Some("repository".to_owned()),

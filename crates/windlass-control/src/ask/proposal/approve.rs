@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use windlass_core::apply::{Gatekeeper, check_review, governing_repository};
+use windlass_core::event::{EventKind, NewEvent};
 use windlass_core::gate::{Consent, ReviewProblem};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Approval, Proposal, Status};
+use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
-use windlass_store::{
-    AccountWriting, Approval, Approvals, AuditEntry, NewEvent, Proposal, Repository, StoreError,
-};
+use windlass_store::{AccountWriting, Approvals, AuditEntry, StoreError};
 
 use crate::ask::proposal::decision::{Decided, DecisionError, only, record_refusal};
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::flow::gate::gatekeeper::{Gatekeeper, check_review, governing_repository};
+use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::flow::gate::grant::{Grant, granted};
 use crate::record;
 
@@ -56,7 +57,7 @@ pub(crate) async fn approve_all(
     let mut hearing = Hearing {
         who,
         reason,
-        gatekeeper: Gatekeeper::load(&mut writing, &account, changed, now).await?,
+        gatekeeper: load_gatekeeper(&mut writing, &account, changed, now).await?,
         repositories: writing.repositories(&who.account_id).await?,
         proposals: found.into_iter().map(|proposal| (proposal.id.clone(), proposal)).collect(),
         approvals: writing.approvals_of(&ids).await?,
@@ -93,7 +94,7 @@ impl Hearing<'_> {
             record_refusal(writing, self.who, proposal, ACTION, &error, self.now);
             return Err(error);
         }
-        let digest = proposal.content_digest().to_string();
+        let digest = proposal.content_digest();
         let reason = self.reason.map(str::to_owned);
         let approval = Approval {
             approver: self.who.email.clone(),
@@ -164,7 +165,7 @@ impl Hearing<'_> {
         } else if let Consent::Needed { have, need, .. } = judgement.consent {
             let told = format!("{have} of {need} approvals");
             let event = event(&self.who.email, Some(&told));
-            writing.event(NewEvent { kind: "gitops.proposal_consented", ..event });
+            writing.event(NewEvent { kind: EventKind::ProposalConsented, ..event });
         }
     }
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::content::{ContentChange, ContentDifference};
-use windlass_store::{Proposal, Reading, StoreError};
+use windlass_core::proposal::Proposal;
+use windlass_store::{Reading, StoreError};
 
 /// Lines of this many bytes are shown in a list of proposals; the rest is shown by the proposals themselves.
 const LISTED_TEXT: usize = 256 * 1024;

@@ -4,9 +4,9 @@
 
 use serde_json::json;
 use windlass_core::diagnostic::Diagnostic;
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, AuditEntry, Outcome, Proposal, StoreError};
+use windlass_store::{AccountWriting, AuditEntry, Outcome, StoreError};
 
 use crate::caller::Identity;
 use crate::record;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass_core::diff::Action;
+use windlass_core::event::EventKind;
 use windlass_core::gate::{Contributor, ContributorRole};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Edit, Proposal, Status};
 use windlass_core::resource::Spec;
 use windlass_core::shape::Defaults;
-use windlass_store::{AuditEntry, Edit, Proposal};
+use windlass_store::AuditEntry;
 
 use crate::ask::proposal::decision::{Decided, DecisionError, record_refusal};
 use crate::caller::Identity;
@@ -61,7 +62,7 @@ pub async fn edit(
     });
     let mut event =
         record::proposal_event(&proposal, &proposal.run_id, Status::PendingApproval, &who.email, None, now);
-    event.kind = "gitops.proposal_edited";
+    event.kind = EventKind::ProposalEdited;
     event.message = format!("edited: {}", proposal.change.key);
     writing.event(event);
     server.commit(writing).await?;

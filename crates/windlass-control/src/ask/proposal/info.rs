@@ -2,15 +2,16 @@
 
 use serde_json::Value;
 use windlass_api::types::{ApprovalInfo, ContributorInfo, GateInfo, ProposalInfo};
+use windlass_core::apply::{Gatekeeper, failed_sync_of};
 use windlass_core::content::ContentDifference;
 use windlass_core::diff::{Cause, hide_secrets};
 use windlass_core::gate::Consent;
+use windlass_core::proposal::{Approval, Proposal};
+use windlass_core::repository::Repository;
 use windlass_core::resource::Spec;
 use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
-use windlass_store::{Approval, Proposal, Repository};
 
-use crate::flow::gate::gatekeeper::{Gatekeeper, failed_sync_of};
 use crate::payload::{payload_of, with_name};
 
 /// What is known beside the proposal itself.
@@ -136,11 +137,11 @@ fn approval_info(approval: &Approval, proposal: &Proposal, around: &Around<'_>) 
     // What was decided stays as it was, whoever left since.
     let counts = match proposal.status.is_open() {
         true => around.gatekeeper.counts(proposal, around.repository, approval),
-        false => approval.fallen.is_none() && approval.digest == proposal.content_digest().to_string(),
+        false => approval.fallen.is_none() && approval.digest == proposal.content_digest(),
     };
     ApprovalInfo {
         approver: approval.approver.clone(),
-        digest: approval.digest.clone(),
+        digest: approval.digest.to_string(),
         counts,
         reason: approval.reason.clone(),
         at: approval.at.to_string(),

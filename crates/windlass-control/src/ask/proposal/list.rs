@@ -2,17 +2,20 @@
 
 use serde::Deserialize;
 use windlass_api::types::ProposalInfo;
+use windlass_core::account::Account;
+use windlass_core::apply::governing_repository;
 use windlass_core::diff::Action;
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Proposal, Status};
+use windlass_core::repository::Repository;
 use windlass_core::resource::Kind;
-use windlass_store::{Account, Proposal, ProposalFilter, Reading, Repository};
+use windlass_store::{ProposalFilter, Reading};
 
 use crate::ask::proposal::content::load_contents;
 use crate::ask::proposal::info::{Around, info};
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
-use crate::flow::gate::gatekeeper::{Gatekeeper, governing_repository};
+use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::refusal::Refusal;
 
 /// Which proposals someone asks for, in their words.
@@ -94,7 +97,7 @@ pub async fn describe(
     let (account, repositories) = surroundings(reading, who).await?;
     let now = now();
     let changed = found.iter().map(|proposal| &proposal.change.key);
-    let gatekeeper = Gatekeeper::load(reading, &account, changed, now).await?;
+    let gatekeeper = load_gatekeeper(reading, &account, changed, now).await?;
     let open: Vec<&str> = found
         .iter()
         .filter(|proposal| proposal.status.is_open())
@@ -125,7 +128,7 @@ pub async fn load(server: &Control, who: &Identity, id: &str) -> Result<Proposal
     let (account, repositories) = surroundings(&mut reading, who).await?;
     let now = now();
     let around = Around {
-        gatekeeper: &Gatekeeper::load(&mut reading, &account, [&proposal.change.key], now).await?,
+        gatekeeper: &load_gatekeeper(&mut reading, &account, [&proposal.change.key], now).await?,
         repository: governing_repository(&proposal, &repositories),
         approvals: &approvals,
         content: contents.first().map_or(&[], Vec::as_slice),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Moved, Proposal, StoreError};
+use windlass_store::{AccountWriting, Moved, StoreError};
 
 use crate::ask::proposal::decision::{Decided, DecisionError, only, record_refusal};
 use crate::caller::Identity;

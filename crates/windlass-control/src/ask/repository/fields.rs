@@ -4,18 +4,17 @@ use std::time::Duration;
 
 use windlass_api::types::{QuarantineInfo, QuarantinedWork, RepositoryFields, RepositoryInfo};
 use windlass_core::quarantine::{Quarantine, Quarantines};
+use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::secret::is_private_key;
 use windlass_core::time::Timestamp;
 use windlass_source::{Branch, HostKeys, Insecure, PathPrefix, RemoteUrl, Signers};
-use windlass_store::{Repository, looks_like_id, new_id};
+use windlass_store::{looks_like_id, new_id};
 
 use crate::ask::repository::forge_fields::{change_forge, check_forge, forge_info};
 use crate::config::ControlConfig;
 use crate::flow::sync::fetch::required_keys;
 use crate::refusal::Refusal;
-
-const DEFAULT_INTERVAL: u64 = 300;
 
 /// Room for a few certificates.
 const MAX_CA_BYTES: usize = 64 * 1024;
@@ -37,37 +36,7 @@ pub(crate) fn new_repository(
         ));
     };
     let name = fields.name.clone().unwrap_or_else(|| name_from(&url));
-    let mut repository = Repository {
-        id: new_id(),
-        account_id: account_id.to_owned(),
-        name,
-        repo_url: url,
-        branch: "main".to_owned(),
-        path_prefix: String::new(),
-        credential_path: None,
-        ca_pem: None,
-        signers: None,
-        host_keys: None,
-        enabled: true,
-        auto_apply: false,
-        interval: Duration::from_secs(DEFAULT_INTERVAL),
-        next_sync_at: now,
-        last_run_id: None,
-        last_run_at: None,
-        last_status: "pending".to_owned(),
-        last_error: None,
-        good_run_id: None,
-        good_commit: None,
-        good_at: None,
-        version: 1,
-        created_at: now,
-        updated_at: now,
-        forge: None,
-        forge_error: None,
-        left_by: None,
-        quarantines: Quarantines::default(),
-        confirmed_failure: None,
-    };
+    let mut repository = Repository::new(new_id(), account_id, (&name, &url), now);
     change_repository(&mut repository, fields, config)?;
     Ok(repository)
 }

@@ -1,7 +1,8 @@
 //! Finding repositories of the caller's account.
 
 use windlass_api::types::RepositoryInfo;
-use windlass_store::{Reading, Repository};
+use windlass_core::repository::Repository;
+use windlass_store::Reading;
 
 use crate::ask::repository::fields::info;
 use crate::caller::Identity;

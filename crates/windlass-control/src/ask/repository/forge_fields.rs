@@ -1,8 +1,8 @@
 //! What a repository's forge is told, as requests describe it: checked before anything is stored.
 
 use windlass_api::types::{ForgeFields, ForgeInfo};
+use windlass_core::repository::{ForgeSettings, Repository};
 use windlass_forge::api::{ForgeKind, place_of};
-use windlass_store::{ForgeSettings, Repository};
 
 use crate::config::ControlConfig;
 use crate::outside::forge::way::{KINDS, Way};

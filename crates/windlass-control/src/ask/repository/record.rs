@@ -1,7 +1,9 @@
 //! Changes of repositories on the record.
 
 use serde_json::Value;
-use windlass_store::{AccountWriting, Repository, Severity};
+use windlass_core::event::{EventKind, Severity};
+use windlass_core::repository::Repository;
+use windlass_store::AccountWriting;
 
 use crate::caller::Identity;
 use crate::record;
@@ -17,10 +19,10 @@ pub(crate) fn record(
 ) {
     writing.audit(record::entry(&who.actor(), action, ("repository", &repository.name), detail.clone(), now));
     let (kind, word) = match action {
-        "repository.register" => ("gitops.repository_registered", "registered"),
-        "repository.remove" => ("gitops.repository_removed", "removed"),
-        "repository.move" => ("gitops.repository_moved", "moved"),
-        _ => ("gitops.repository_changed", "changed"),
+        "repository.register" => (EventKind::RepositoryRegistered, "registered"),
+        "repository.remove" => (EventKind::RepositoryRemoved, "removed"),
+        "repository.move" => (EventKind::RepositoryMoved, "moved"),
+        _ => (EventKind::RepositoryChanged, "changed"),
     };
     let message = format!("{} {word} the repository {}", who.email, repository.name);
     writing.event(record::repository_event(

@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 use windlass_api::types::{RepositoryFields, RepositoryInfo};
+use windlass_core::apply::Gatekeeper;
 use windlass_core::gate::RepositoryChange;
-use windlass_store::{ForgeSettings, Reading, Repository, Trigger};
+use windlass_core::repository::{ForgeSettings, Repository};
+use windlass_core::run::Trigger;
+use windlass_store::Reading;
 
 use crate::ask::credential_binding;
 use crate::ask::repository::fields::{change_repository, info, new_repository};
@@ -14,7 +17,7 @@ use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
 use crate::credential::CredentialUse;
-use crate::flow::gate::gatekeeper::{Gatekeeper, trusted_settings};
+use crate::flow::gate::gatekeeper::check_repository_change;
 use crate::flow::gate::regate::regate;
 use crate::flow::sync::queue::{SyncRequest, queue_run};
 use crate::page::IfMatch;
@@ -35,7 +38,7 @@ pub async fn register(
     let first_uses = credential_binding::first_uses(server, who, &repository, None).await?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
-    gatekeeper.check_repository_change(who, RepositoryChange::Register(&trusted_settings(&repository)))?;
+    check_repository_change(&gatekeeper, who, RepositoryChange::Register(&repository.trusted_settings()))?;
     if writing.repository(&who.account_id, &repository.name).await?.is_some() {
         let message = format!("there is a repository named {}", repository.name);
         return Err(Refusal::conflict("taken", message, "choose another name"));
@@ -57,15 +60,6 @@ pub async fn register(
 async fn load_gatekeeper(reading: &mut Reading, account_id: &str) -> Result<Gatekeeper, Refusal> {
     let account = reading.account(account_id).await?.ok_or_else(Refusal::not_found)?;
     Ok(Gatekeeper::before_approvals(&account))
-}
-
-/// Whether what was read of a repository is not what it would read now.
-fn reads_elsewhere(before: &Repository, after: &Repository) -> bool {
-    fn source(it: &Repository) -> [Option<&str>; 4] {
-        let Repository { repo_url, branch, path_prefix, signers, .. } = it;
-        [Some(repo_url), Some(branch), Some(path_prefix), signers.as_deref()]
-    }
-    source(before) != source(after)
 }
 
 /// What the audit log keeps of a repository's configuration.
@@ -121,8 +115,8 @@ pub async fn configure(
     let before = repository.clone();
     change_repository(&mut repository, fields, server.config())?;
     let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
-    let (old, new) = (trusted_settings(&before), trusted_settings(&repository));
-    gatekeeper.check_repository_change(who, RepositoryChange::Change { before: &old, after: &new })?;
+    let (old, new) = (before.trusted_settings(), repository.trusted_settings());
+    check_repository_change(&gatekeeper, who, RepositoryChange::Change { before: &old, after: &new })?;
     repository.updated_at = now;
     repository.next_sync_at = now;
     let taken = writing.repository(&who.account_id, &repository.name).await?;
@@ -136,7 +130,7 @@ pub async fn configure(
     if was_good.is_some() && repository.good_commit.is_none() {
         writing.repository_unread(&repository.id).await?;
     }
-    if reads_elsewhere(&before, &repository) {
+    if !before.reads_the_same(&repository) {
         // Whoever trusts the repository from now on trusts what it reads now.
         withdraw_all(&mut writing, who, &repository, "the repository reads from elsewhere now").await?;
     }
@@ -162,8 +156,8 @@ pub async fn unregister(server: &Control, who: &Identity, id: &str) -> Result<()
     let repository = find(&mut writing, who, id).await?;
     let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
     let owned = writing.resources_owned(&who.account_id, &repository.id).await?;
-    let settings = trusted_settings(&repository);
-    gatekeeper.check_repository_change(who, RepositoryChange::Remove { settings: &settings, owned })?;
+    let settings = repository.trusted_settings();
+    check_repository_change(&gatekeeper, who, RepositoryChange::Remove { settings: &settings, owned })?;
     withdraw_all(&mut writing, who, &repository, "the repository was removed").await?;
     withdraw_direct(&mut writing, who, &repository, "the repository that owned it was removed").await?;
     record(&mut writing, who, "repository.remove", &repository, json!({}), now);
@@ -183,8 +177,8 @@ pub async fn forget(server: &Control, who: &Identity, id: &str) -> Result<Reposi
     let with_keys = repository.clone();
     let before = repository.host_keys.take();
     let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
-    let (old, new) = (trusted_settings(&with_keys), trusted_settings(&repository));
-    gatekeeper.check_repository_change(who, RepositoryChange::Change { before: &old, after: &new })?;
+    let (old, new) = (with_keys.trusted_settings(), repository.trusted_settings());
+    check_repository_change(&gatekeeper, who, RepositoryChange::Change { before: &old, after: &new })?;
     repository.updated_at = now;
     writing.repository_configure(&repository).await?;
     let detail = json!({"forgotten": before.is_some()});

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use windlass_api::types::RepositoryInfo;
+use windlass_core::event::{EventKind, Severity};
 use windlass_core::quarantine::Quarantines;
-use windlass_store::Severity;
 
 use crate::ask::repository::find::{find, load};
 use crate::caller::Identity;
@@ -28,7 +28,7 @@ pub async fn release_all(server: &Control, who: &Identity, id: &str) -> Result<R
     let target = ("repository", repository.name.as_str());
     writing.audit(record::entry(&who.actor(), "repository.release", target, detail.clone(), now));
     let message = format!("{} released the repository {}", who.email, repository.name);
-    let kind = "gitops.repository_released";
+    let kind = EventKind::RepositoryReleased;
     writing.event(record::repository_event(
         kind,
         Severity::Medium,

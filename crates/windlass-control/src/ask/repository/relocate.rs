@@ -10,11 +10,14 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types::RepositoryInfo;
+use windlass_core::account::Account;
 use windlass_core::code::{Code, Severity};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::gate::{RepositoryChange, why_an_approver};
+use windlass_core::repository::Repository;
+use windlass_core::run::Trigger;
 use windlass_core::time::Timestamp;
-use windlass_store::{Account, AccountWriting, Reading, Repository, Trigger, new_id};
+use windlass_store::{AccountWriting, Reading, new_id};
 
 use crate::ask::credential_binding;
 use crate::ask::repository::fields::info;
@@ -25,7 +28,6 @@ use crate::caller::Identity;
 use crate::clock::now;
 use crate::config::ControlConfig;
 use crate::control::Control;
-use crate::flow::gate::gatekeeper::{stored_policy, trusted_settings};
 use crate::flow::sync::queue::{SyncRequest, queue_run};
 use crate::outside::preview;
 use crate::refusal::Refusal;
@@ -105,16 +107,16 @@ async fn check_permissions(
     demand(&who.permissions, Permission::GitopsWrite, &who.account_name)?;
     demand(&there, Permission::GitopsWrite, &target.name)?;
     let home = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
-    let settings = &trusted_settings(repository);
+    let settings = &repository.trusted_settings();
     let owned = reading.resources_owned(&home.id, &repository.id).await?;
-    if why_an_approver(&stored_policy(&home), RepositoryChange::Remove { settings, owned }).is_some() {
+    if why_an_approver(&home.bound_policy(), RepositoryChange::Remove { settings, owned }).is_some() {
         demand(&who.permissions, Permission::GitopsApprove, &home.name)?;
     }
-    let policy = stored_policy(target);
+    let policy = target.bound_policy();
     let left = reading.repository_left_by(&target.id, &repository.id).await?;
     // What it left behind there is its own again, and passes the rules about it instead.
     let takes_back = left.as_ref().and_then(|left| {
-        let before = &trusted_settings(left);
+        let before = &left.trusted_settings();
         why_an_approver(&policy, RepositoryChange::Change { before, after: settings })
     });
     if why_an_approver(&policy, RepositoryChange::Register(settings)).or(takes_back).is_some() {

@@ -4,8 +4,9 @@ use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_api::types::{CheckInfo, CheckOutcome, RepositoryFields, RepositoryTest};
 use windlass_core::quarantine::WorkEnd;
+use windlass_core::repository::Repository;
+use windlass_core::run::RunError;
 use windlass_source::{Check, CheckResult, test_remote};
-use windlass_store::{Repository, RunError};
 
 use crate::ask::credential_binding;
 use crate::ask::repository::fields::new_repository;

@@ -1,7 +1,8 @@
 //! Withdrawing proposals that nobody can want any more.
 
 use windlass_core::proposal::Status;
-use windlass_store::{AccountWriting, ProposalFilter, Repository};
+use windlass_core::repository::Repository;
+use windlass_store::{AccountWriting, ProposalFilter};
 
 use crate::caller::Identity;
 use crate::clock::now;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_api::noun::Noun;
 use windlass_api::types::WaitingChange;
-use windlass_core::conflict::Claimant;
+use windlass_core::conflict::{Candidate, Claimant};
 use windlass_core::diff::{Cause, Change};
 use windlass_core::proposal::{Existing as _, blockers};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
@@ -22,8 +22,8 @@ use crate::control::Control;
 use crate::page::IfMatch;
 use crate::payload::{name_of, put_back_hidden, spec_value, unwrap};
 use crate::refusal::Refusal;
-use crate::world::around::World;
-use crate::world::candidate::{Candidate, Declarations};
+use crate::world::around::load_around;
+use crate::world::declarations::Declarations;
 
 /// How much of a resource a request replaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ async fn change_to(
         after: Some(Arc::new(spec)),
     };
     let candidate = Candidate { change: &change, claimant: Claimant::Person };
-    let world = World::around(writing, &who.account_id, &[candidate], Declarations::Stored).await?;
+    let world = load_around(writing, &who.account_id, &[candidate], Declarations::Stored).await?;
     let conflicts = world.conflicts(candidate);
     if let Some(conflict) = conflicts.first() {
         let help = "choose other addresses, or change the other resource first";
@@ -237,7 +237,7 @@ pub async fn remove_resource(
         desired: None,
     };
     let candidate = Candidate { change: &change, claimant: Claimant::Person };
-    let world = World::around(&mut writing, &who.account_id, &[candidate], Declarations::Stored).await?;
+    let world = load_around(&mut writing, &who.account_id, &[candidate], Declarations::Stored).await?;
     let referrers = world.referrers(&before.key);
     if let Some(first) = referrers.first() {
         let more =

@@ -9,15 +9,15 @@ use std::time::Duration;
 use serde_json::json;
 use windlass_core::diff::{Action, Change};
 use windlass_core::gate::{Consent, Contributor, ContributorRole, Judgement};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Approval, Proposal, Status};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Approval, AuditEntry, Proposal, ProposalFilter, StoreError, new_id};
+use windlass_store::{AccountWriting, AuditEntry, ProposalFilter, StoreError, new_id};
 
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::flow::close::ending::{Ending, end_all};
-use crate::flow::gate::gatekeeper::{Gatekeeper, may_approve};
+use crate::flow::gate::gatekeeper::{load_gatekeeper, may_approve};
 use crate::flow::gate::grant::granted;
 use crate::record::{self, ResourceChange};
 use crate::refusal::Refusal;
@@ -55,7 +55,7 @@ pub(crate) async fn change_directly(
     let now = now();
     let account = writing.account(&direct.who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let mut proposal = new_proposal(writing, &direct, now).await?;
-    let gatekeeper = Gatekeeper::load(writing, &account, [&proposal.change.key], now).await?;
+    let gatekeeper = load_gatekeeper(writing, &account, [&proposal.change.key], now).await?;
     let owner = match &direct.owner_id {
         Some(id) => writing.repository(&account.id, id).await?,
         None => None,
@@ -146,7 +146,7 @@ async fn new_proposal(
 fn own_approval(proposal: &Proposal, email: &str, now: Timestamp) -> Approval {
     Approval {
         approver: email.to_owned(),
-        digest: proposal.content_digest().to_string(),
+        digest: proposal.content_digest(),
         reason: proposal.direct_reason.clone(),
         at: now,
         set_id: None,

@@ -1,7 +1,8 @@
 //! Saying that a failed sync is no reason to hold a repository's proposals.
 
 use serde_json::json;
-use windlass_store::{AuditEntry, Outcome, Severity};
+use windlass_core::event::{EventKind, Severity};
+use windlass_store::{AuditEntry, Outcome};
 
 use crate::ask::proposal::decision::{Decided, DecisionError};
 use crate::caller::Identity;
@@ -33,7 +34,7 @@ pub async fn confirm_failure(
     writing.audit(entry);
     let message =
         format!("{} lets the proposals of {} go on after a failed sync", who.email, run.repository_name);
-    let kind = "gitops.sync_failure_confirmed";
+    let kind = EventKind::SyncFailureConfirmed;
     writing.event(record::run_event(kind, Severity::Medium, &run, message, detail, now));
     server.commit(writing).await?;
     server.nudges().apply.notify_one();

@@ -3,7 +3,9 @@
 use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_api::types::SyncBody;
-use windlass_store::{Reading, Repository, Trigger};
+use windlass_core::repository::Repository;
+use windlass_core::run::Trigger;
+use windlass_store::Reading;
 
 use crate::ask::repository::find::find;
 use crate::caller::Identity;

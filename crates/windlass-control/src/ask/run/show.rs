@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use windlass_api::types::{ActionInfo, PageMeta, RunErrorInfo, RunInfo, RunList, RunProposal};
-use windlass_core::proposal::{RunStatus, Status};
+use windlass_core::proposal::{Proposal, Status};
+use windlass_core::run::{Run, RunStatus, Stage};
 use windlass_core::time::Timestamp;
-use windlass_store::{Proposal, Reading, Run, Stage, StoreError};
+use windlass_store::{Reading, StoreError};
 
 use crate::ask::plan_facts::PlanFacts;
 use crate::caller::Identity;

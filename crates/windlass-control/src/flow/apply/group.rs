@@ -4,17 +4,18 @@ use std::time::Instant;
 
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
+use windlass_core::apply::Verdict;
 use windlass_core::diff::{Action, Change};
 use windlass_core::drift::Acceptance;
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Proposal, Status, Turn};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Actor, NewResource, Proposal, StoreError, Turn};
+use windlass_store::{AccountWriting, Actor, NewResource, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::flow::apply::verdict::{Scene, Verdict};
+use crate::flow::apply::scene::load_scene;
 use crate::flow::close::ending::{Ending, end_all};
 use crate::flow::gate::ask_again::ask_again;
 use crate::metrics;
@@ -112,7 +113,7 @@ async fn apply_together(
     let Some(account) = writing.account(account_id).await? else {
         return Ok(Group { last: None, has_changed: false, has_waiting: false });
     };
-    let mut scene = Scene::load(&mut writing, &account, &group, now).await?;
+    let mut scene = load_scene(&mut writing, &account, &group, now).await?;
     let verdicts: Vec<(&Proposal, Verdict)> =
         group.iter().map(|proposal| (proposal, scene.judge(proposal))).collect();
     crash_point("apply.decided");

@@ -6,11 +6,12 @@
 //! done, the next of their plan are opened, and applied in the same turn if they are approved.
 
 pub mod group;
-pub mod verdict;
+pub mod scene;
 
 use std::time::Duration;
 
-use windlass_store::{Lease, StoreError, Turn};
+use windlass_core::proposal::Turn;
+use windlass_store::{Lease, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;

@@ -1,9 +1,9 @@
 //! Ending proposals: the new state, the event, the audit entry and what it makes of their runs, in one place.
 
 use serde_json::json;
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Actor, Moved, Proposal, StoreError};
+use windlass_store::{AccountWriting, Actor, Moved, StoreError};
 
 use crate::flow::close::settle;
 use crate::record;

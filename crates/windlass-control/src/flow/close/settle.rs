@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use windlass_core::diff::short_document;
-use windlass_core::proposal::{Fates, RunFacts, run_status};
+use windlass_core::run::{Fates, RunFacts, run_status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, StoreError};
 

@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 use tracing::Instrument as _;
 use windlass_core::diff::Action;
 use windlass_core::drift::Difference;
+use windlass_core::event::{EventKind, NewEvent, Severity};
+use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Drift, NewEvent, Repository, Severity, StoreError};
+use windlass_store::{AccountWriting, Drift, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
@@ -50,7 +52,7 @@ async fn sense(server: &Control, account_id: &str, repository_id: &str) -> Resul
     for key in &news.resolved {
         writing.drift_remove(repository_id, key).await?;
         let message = format!("{key} is as git says again, or accepted");
-        let (kind, severity) = ("gitops.drift_resolved", Severity::Low);
+        let (kind, severity) = (EventKind::DriftResolved, Severity::Low);
         writing.event(drift_event(kind, severity, &repository, key, message, json!({}), now));
     }
     server.commit(writing).await
@@ -110,13 +112,13 @@ async fn tell_drift(
     let message = format!("{key} {what} by {changed_by}");
     let payload = json!({"resource": key.to_string(), "change": difference.action, "fields": fields,
         "changed_by": changed_by, "changed_at": changed_at});
-    let event = drift_event("gitops.drift_detected", Severity::High, repository, key, message, payload, now);
+    let event = drift_event(EventKind::DriftDetected, Severity::High, repository, key, message, payload, now);
     writing.event(event);
     Ok(())
 }
 
 fn drift_event(
-    kind: &'static str,
+    kind: EventKind,
     severity: Severity,
     repository: &Repository,
     key: &ResourceKey,

@@ -1,9 +1,10 @@
 //! Proposals that were approved and have not the approvals any more that they need: people are asked again.
 
 use serde_json::json;
-use windlass_core::proposal::Status;
+use windlass_core::event::{EventKind, NewEvent, Severity};
+use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Actor, Moved, NewEvent, Proposal, Severity, StoreError};
+use windlass_store::{AccountWriting, Actor, Moved, StoreError};
 
 use crate::record;
 
@@ -45,7 +46,7 @@ fn tell_of(writing: &mut AccountWriting, proposal: &Proposal, reason: &str, now:
     );
     let key = &proposal.change.key;
     writing.event(NewEvent {
-        kind: "gitops.proposal_asked_again",
+        kind: EventKind::ProposalAskedAgain,
         severity: Severity::Medium,
         message: format!("needs approval again: {} {key}: {reason}", proposal.change.action()),
         ..event

@@ -1,10 +1,11 @@
 //! Letting proposals through to which nobody has to say more, or not any more.
 
 use serde_json::json;
+use windlass_core::event::{NewEvent, Severity};
 use windlass_core::gate::{Consent, GrantedBy, Judgement, Notify};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Actor, Moved, NewEvent, Proposal, Severity, StoreError};
+use windlass_store::{AccountWriting, Actor, Moved, StoreError};
 
 use crate::record;
 

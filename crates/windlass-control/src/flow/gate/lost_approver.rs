@@ -4,7 +4,7 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, StoreError};
 
 use crate::control::Control;
-use crate::flow::gate::gatekeeper::Gatekeeper;
+use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::flow::gate::regate::regate;
 use crate::flow::gate::set_approvals::Fall;
 
@@ -21,7 +21,7 @@ pub async fn reconsider_approvals(
 ) -> Result<(), StoreError> {
     let account_id = writing.account_id().to_owned();
     let Some(account) = writing.account(&account_id).await? else { return Ok(()) };
-    if Gatekeeper::load(writing, &account, [], now).await?.is_approver(email) {
+    if load_gatekeeper(writing, &account, [], now).await?.is_approver(email) {
         return Ok(());
     }
     let sets = writing.approval_sets_standing_by(&account_id, email).await?;

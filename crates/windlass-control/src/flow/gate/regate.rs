@@ -1,13 +1,14 @@
 //! Asking the gate again about what is open: a policy, a repository's setting or who may approve changed, and something
 //! may pass by itself now, or has not the approvals any more that it needs.
 
+use windlass_core::apply::governing_repository;
 use windlass_core::gate::Consent;
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, ProposalFilter, StoreError};
 
 use crate::flow::gate::ask_again::ask_again;
-use crate::flow::gate::gatekeeper::{Gatekeeper, governing_repository};
+use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::flow::gate::grant::{granted, let_through};
 
 /// Lets through what the gate lets through now, and takes back what it asks more for. What it refuses stays approved and
@@ -20,7 +21,7 @@ pub async fn regate(writing: &mut AccountWriting, now: Timestamp) -> Result<(), 
     let filter = ProposalFilter { statuses, ..ProposalFilter::default() };
     let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
     let changed = open.iter().map(|proposal| &proposal.change.key);
-    let gatekeeper = Gatekeeper::load(writing, &account, changed, now).await?;
+    let gatekeeper = load_gatekeeper(writing, &account, changed, now).await?;
     let ids: Vec<&str> = open.iter().map(|proposal| proposal.id.as_str()).collect();
     let approvals = writing.approvals_of(&ids).await?;
     let (mut grants, mut taken_back) = (Vec::new(), Vec::new());

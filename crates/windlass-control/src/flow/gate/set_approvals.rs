@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use windlass_core::diff::Change;
 use windlass_core::digest::Digest;
+use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::gate::binding;
 use windlass_core::plan::{SetScope, signature_of};
+use windlass_core::proposal::Approval;
+use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
-use windlass_store::{
-    AccountWriting, Actor, Approval, ApprovalSet, NewEvent, Reading, Repository, Severity, StoreError,
-};
+use windlass_store::{AccountWriting, Actor, ApprovalSet, Reading, StoreError};
 
 use crate::record;
 
@@ -62,7 +63,7 @@ impl SetApprovals {
 pub(crate) fn given_through(set: &ApprovalSet, content: Digest) -> Approval {
     Approval {
         approver: set.approver.clone(),
-        digest: content.to_string(),
+        digest: content,
         reason: set.reason.clone(),
         at: set.at,
         set_id: Some(set.id.clone()),
@@ -98,7 +99,7 @@ impl Fall<'_> {
         );
         let detail =
             json!({"digest": set.digest, "approver": set.approver, "changes": set.members, "reason": why});
-        let (kind, severity) = ("gitops.plan_approval_fell", Severity::Medium);
+        let (kind, severity) = (EventKind::PlanApprovalFell, Severity::Medium);
         let event =
             record::repository_event(kind, severity, repository, &actor.name, message, detail.clone(), now);
         writing.event(NewEvent { correlation_id: run_id.map(str::to_owned), ..event });

@@ -1,19 +1,21 @@
 //! What keeps approved changes from being applied, noted where people see it.
 
+use windlass_core::conflict::Candidate;
 use windlass_core::diff::Change;
-use windlass_store::{AccountWriting, Proposal, Reading, StoreError};
+use windlass_core::proposal::Proposal;
+use windlass_store::{AccountWriting, Reading, StoreError};
 
 use crate::control::Control;
-use crate::world::around::World;
-use crate::world::candidate::{Candidate, Declarations, candidate};
+use crate::world::around::load_around;
+use crate::world::declarations::Declarations;
 
 /// Notes anew what a proposal waits for: someone changed what it would apply.
 pub(crate) async fn note_blockers(writing: &mut AccountWriting, id: &str) -> Result<(), StoreError> {
     let account_id = writing.account_id().to_owned();
     let Some(proposal) = writing.proposal(&account_id, id).await? else { return Ok(()) };
     let change = proposal.effective_change();
-    let candidate = candidate(&proposal, &change);
-    let world = World::around(writing, &account_id, &[candidate], Declarations::Stored).await?;
+    let candidate = proposal.candidate(&change);
+    let world = load_around(writing, &account_id, &[candidate], Declarations::Stored).await?;
     let reasons = world.blockers(candidate);
     writing.proposals_block(&[(proposal.id.clone(), reasons)]).await
 }
@@ -40,8 +42,8 @@ async fn changed_blocks(
     let waiting = reading.proposals_blocked(account_id).await?;
     let changes: Vec<Change> = waiting.iter().map(Proposal::effective_change).collect();
     let candidates: Vec<Candidate<'_>> =
-        waiting.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
-    let world = World::around(reading, account_id, &candidates, Declarations::Stored).await?;
+        waiting.iter().zip(&changes).map(|(proposal, change)| proposal.candidate(change)).collect();
+    let world = load_around(reading, account_id, &candidates, Declarations::Stored).await?;
     let now_blocked = waiting.iter().zip(&candidates).filter_map(|(proposal, candidate)| {
         let reasons = world.blockers(*candidate);
         (reasons != proposal.blocked_by).then_some((proposal.id.clone(), reasons))

@@ -2,24 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use windlass_core::conflict::Claimant;
+use windlass_core::account::Account;
+use windlass_core::apply::{Gatekeeper, World};
+use windlass_core::conflict::{Candidate, Claimant};
 use windlass_core::content::ContentChange;
 use windlass_core::diff::Change;
 use windlass_core::plan::Step;
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{Approval, Proposal, Status};
+use windlass_core::repository::Repository;
 use windlass_core::resource::ResourceKey;
+use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{
-    Account, AccountWriting, Approval, Placed, Proposal, Repository, Run, StoreError, new_id,
-};
+use windlass_store::{AccountWriting, Placed, StoreError, new_id};
 
 use crate::contents::LookedUp;
-use crate::flow::gate::gatekeeper::Gatekeeper;
+use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::flow::gate::grant::{granted, let_through, tell_grant};
 use crate::flow::gate::set_approvals::SetApprovals;
 use crate::record;
-use crate::world::around::World;
-use crate::world::candidate::{Candidate, Declarations};
+use crate::world::around::load_around;
+use crate::world::declarations::Declarations;
 
 /// In which circumstances a run's changes are offered.
 pub(crate) struct Offer<'o> {
@@ -93,9 +95,9 @@ pub(crate) async fn open_proposals(
 ) -> Result<Vec<Proposal>, StoreError> {
     let planned = offered.keep.iter().map(|(_, planned)| planned).chain(&offered.open);
     let candidates: Vec<Candidate<'_>> = planned.map(|planned| offer.candidate(planned, None)).collect();
-    let world = World::around(writing, &offer.account.id, &candidates, Declarations::Stored).await?;
+    let world = load_around(writing, &offer.account.id, &candidates, Declarations::Stored).await?;
     let changed = candidates.iter().map(|candidate| &candidate.change.key);
-    let gatekeeper = Gatekeeper::load(writing, offer.account, changed, offer.now).await?;
+    let gatekeeper = load_gatekeeper(writing, offer.account, changed, offer.now).await?;
     keep(writing, offer, &offered.keep, &world, &gatekeeper).await?;
     let keys: Vec<ResourceKey> = offered.open.iter().map(|planned| planned.change.key.clone()).collect();
     let places = declared_at(&keys);

@@ -7,31 +7,33 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use windlass_core::account::Account;
+use windlass_core::apply::Gatekeeper;
+use windlass_core::conflict::Candidate;
 use windlass_core::content::ContentChange;
 use windlass_core::diff::Change;
 use windlass_core::drift::Acceptances;
 use windlass_core::gate::Consent;
 use windlass_core::plan::StoredStep;
 use windlass_core::proposal::{
-    Declined, Obstacle, Status, StepFacts, can_open, free_slots, missing_elsewhere,
+    Declined, Obstacle, Proposal, Status, StepFacts, can_open, free_slots, missing_elsewhere,
 };
+use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, ResourceMap, Spec};
+use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{
-    Account, AccountWriting, Proposal, ProposalFilter, Reading, Repository, Resource, Run, StoreError,
-    UnopenedPlan, Wanted,
-};
+use windlass_store::{AccountWriting, ProposalFilter, Reading, Resource, StoreError, UnopenedPlan, Wanted};
 
 use crate::clock::now;
 use crate::contents::LookedUp;
 use crate::control::Control;
 use crate::crash::crash_point;
 use crate::flow::close::settle::settle_run;
-use crate::flow::gate::gatekeeper::{Gatekeeper, failed_sync};
+use crate::flow::gate::gatekeeper::with_hosts;
 use crate::flow::gate::set_approvals::SetApprovals;
 use crate::flow::propose::offer::{Offer, Offered, PlannedChange, open_proposals};
-use crate::world::around::World;
-use crate::world::candidate::{Candidate, Declarations, candidate};
+use crate::world::around::load_around;
+use crate::world::declarations::Declarations;
 
 /// Changes looked at in one transaction: so many are looked at in a moment, even if none of them can be opened.
 const LOOKED_AT: usize = 1_000;
@@ -83,7 +85,7 @@ impl Room {
         let account = reading.account(account_id).await?;
         let repository = reading.repository(account_id, repository_id).await?;
         let (Some(account), Some(repository)) = (account, repository) else { return Ok(None) };
-        if failed_sync(&repository).is_some() || repository.good_commit.is_none() {
+        if repository.failed_sync().is_some() || repository.good_commit.is_none() {
             return Ok(None);
         }
         let cap = server.config().max_proposals;
@@ -113,10 +115,10 @@ pub(crate) async fn stuck_proposals(
     let open = reading.proposals(&account.id, &filter, None, i32::MAX as usize).await?;
     let changes: Vec<Change> = open.iter().map(Proposal::effective_change).collect();
     let candidates: Vec<Candidate<'_>> =
-        open.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
-    let world = World::around(reading, &account.id, &candidates, Declarations::Stored).await?;
+        open.iter().zip(&changes).map(|(proposal, change)| proposal.candidate(change)).collect();
+    let world = load_around(reading, &account.id, &candidates, Declarations::Stored).await?;
     let changed = changes.iter().map(|change| &change.key);
-    let gatekeeper = Gatekeeper::before_approvals(account).with_hosts(reading, account, changed).await?;
+    let gatekeeper = with_hosts(Gatekeeper::before_approvals(account), reading, account, changed).await?;
     let stuck = open.iter().zip(&candidates).filter(|(proposal, candidate)| {
         let consent = gatekeeper.judge(proposal, Some(repository), &[], now).consent;
         matches!(consent, Consent::Refused { .. })

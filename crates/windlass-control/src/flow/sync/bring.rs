@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use windlass_core::gate::Contributors;
 use windlass_core::manifest::Context;
+use windlass_core::run::RunError;
+use windlass_core::tell::error_chain;
 use windlass_source::{CommitInfo, FetchError, Fetched, Mirror, SignatureProblem, SignedBy};
-use windlass_store::RunError;
 
 use crate::control::Control;
-use crate::failure::{internal, run_error, told};
+use crate::failure::internal;
 use crate::flow::sync::fetch::FetchPlan;
 use crate::flow::sync::material::Material;
 use crate::limits::company::Leave;
@@ -49,9 +50,9 @@ pub(crate) async fn bring(
     let task = tokio::task::spawn_blocking(move || {
         let local = |message: String| {
             let help = "check the server's data directory: space, permissions, mount";
-            BringError::Failed(run_error("local", message, help))
+            BringError::Failed(RunError::new("local", message, help))
         };
-        let mirror = Mirror::open_or_create(&directory).map_err(|error| local(told(&error)))?;
+        let mirror = Mirror::open_or_create(&directory).map_err(|error| local(error_chain(&error)))?;
         let begun = Instant::now();
         let fetched = plan.fetch(&mirror, &server);
         let bytes = fetched.as_ref().map_or(0, |fetched| fetched.received_bytes);
@@ -65,9 +66,10 @@ pub(crate) async fn bring(
                 not_fetched(&error)
             }
         })?;
-        let commit = mirror.commit(&fetched.commit).map_err(|error| local(told(&error)))?;
-        let contributors =
-            mirror.contributors(&fetched.commit, plan.since.as_ref()).map_err(|error| local(told(&error)))?;
+        let commit = mirror.commit(&fetched.commit).map_err(|error| local(error_chain(&error)))?;
+        let contributors = mirror
+            .contributors(&fetched.commit, plan.since.as_ref())
+            .map_err(|error| local(error_chain(&error)))?;
         let signature = plan.signers.as_ref().map(|signers| mirror.verify(&fetched.commit, signers));
         Ok(Brought { mirror, fetched, commit, contributors, signature, _leave: leave })
     });
@@ -76,7 +78,7 @@ pub(crate) async fn bring(
 
 /// What a fetch that failed means.
 pub(crate) fn not_fetched(error: &FetchError) -> BringError {
-    let said = run_error(error.code(), told(error), error.help());
+    let said = RunError::new(error.code(), error_chain(error), error.help());
     match error.problem.is_passing() {
         true => BringError::Passing(said),
         false => BringError::Failed(said),
@@ -90,10 +92,9 @@ pub(crate) async fn read_material(
     context: Context,
 ) -> Result<Material, RunError> {
     let task = tokio::task::spawn_blocking(move || {
-        let tree = brought
-            .mirror
-            .tree(&brought.fetched.commit, &plan.prefix)
-            .map_err(|error| run_error("local", told(&error), "check the server's data directory"))?;
+        let tree = brought.mirror.tree(&brought.fetched.commit, &plan.prefix).map_err(|error| {
+            RunError::new("local", error_chain(&error), "check the server's data directory")
+        })?;
         Ok(Material::read(&tree, &context, plan.prefix.as_str()))
     });
     task.await.unwrap_or_else(|panic| Err(internal(&panic)))

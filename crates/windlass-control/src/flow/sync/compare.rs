@@ -2,10 +2,11 @@
 
 use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::plan::Confirmation;
+use windlass_core::repository::Repository;
+use windlass_core::run::Decided;
 use windlass_core::time::Timestamp;
-use windlass_store::{Reading, Repository, StoreError};
+use windlass_store::{Reading, StoreError};
 
-use crate::flow::sync::decide::{self, Decided};
 use crate::flow::sync::material::Material;
 use crate::world::{accepted, names};
 
@@ -30,6 +31,7 @@ pub(crate) async fn compare(
     accepted.fill_unknown_contents(&mut material.desired, &material.unknown_contents);
     let owner = Owner::Repository(repository.name.clone());
     let acceptances = reading.acceptances(&repository.id).await?.into_iter().collect();
-    let decided = decide::decide(&material.desired, &accepted, &owner, &acceptances, confirmation, now);
+    let decided =
+        windlass_core::run::decide(&material.desired, &accepted, &owner, &acceptances, confirmation, now);
     Ok(Compared { material, decided, accepted })
 }

@@ -1,16 +1,16 @@
 //! Fetching: what is needed for it, and the call itself on a thread that may block.
 
 use windlass_core::redacted::Redacted;
+use windlass_core::repository::Repository;
+use windlass_core::run::RunError;
 use windlass_secrets::{Fields, SecretError};
 use windlass_source::{
     Branch, CommitId, Credential, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, PathPrefix,
     RemoteUrl, Revision, Scheme, Signers,
 };
-use windlass_store::{Repository, RunError};
 
 use crate::control::Control;
 use crate::credential::{self, CredentialUse, NotTold, git_destination};
-use crate::failure::run_error;
 
 /// A repository's configuration, checked, with its credential.
 #[derive(Clone)]
@@ -50,12 +50,12 @@ impl FetchPlan {
         if let Some(path) = &repository.credential_path {
             let fields = server.config().credentials.read(account, path).await;
             let fields = fields
-                .map_err(|error: SecretError| run_error(error.code(), error.to_string(), error.help()))?;
+                .map_err(|error: SecretError| RunError::new(error.code(), error.to_string(), error.help()))?;
             if let Some(to) = git_destination(&self.url) {
                 let used = CredentialUse { path: path.clone(), to };
                 credential::check(server, &repository.account_id, &used, &fields)
                     .await
-                    .map_err(|NotTold { code, message, help }| run_error(code, message, help))?;
+                    .map_err(|NotTold { code, message, help }| RunError::new(code, message, help))?;
             }
             self.credential = credential_of(path, &fields, &self.url)?;
         }
@@ -69,17 +69,17 @@ impl FetchPlan {
         limits: Limits,
     ) -> Result<FetchPlan, RunError> {
         let url = RemoteUrl::parse(&repository.repo_url, insecure)
-            .map_err(|error| run_error("repo-url", error.to_string(), error.help()))?;
+            .map_err(|error| RunError::new("repo-url", error.to_string(), error.help()))?;
         let branch = Branch::parse(&repository.branch)
-            .map_err(|error| run_error("branch", error.to_string(), error.help()))?;
+            .map_err(|error| RunError::new("branch", error.to_string(), error.help()))?;
         let prefix = PathPrefix::parse(&repository.path_prefix)
-            .map_err(|error| run_error("path-prefix", error.to_string(), error.help()))?;
+            .map_err(|error| RunError::new("path-prefix", error.to_string(), error.help()))?;
         let host_keys =
             repository.host_keys.as_deref().map(HostKeys::parse).transpose().map_err(|error| {
-                run_error("host-keys", error.to_string(), "forget the pinned keys to pin them anew")
+                RunError::new("host-keys", error.to_string(), "forget the pinned keys to pin them anew")
             })?;
         let signers = repository.signers.as_deref().map(Signers::parse).transpose().map_err(|error| {
-            run_error("allowed-signers", error.to_string(), "correct the repository's allowed_signers")
+            RunError::new("allowed-signers", error.to_string(), "correct the repository's allowed_signers")
         })?;
         Ok(FetchPlan {
             url,
@@ -159,7 +159,7 @@ fn credential_of(path: &str, fields: &Fields, url: &RemoteUrl) -> Result<Credent
             let or_token = if scheme == Scheme::Ssh { "" } else { ", or token" };
             let help =
                 format!("a repository at {}:// needs {}{or_token}", scheme.as_str(), wanted.join(" and "));
-            Err(run_error("credential-shape", message, help))
+            Err(RunError::new("credential-shape", message, help))
         }
     }
 }

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
 use windlass_core::plan::{ChangeSet, Confirmation, Plan, StoredPlan, StoredStep, members_of, why_set_falls};
+use windlass_core::repository::Repository;
 use windlass_core::resource::ResourceKey;
+use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{
-    AccountWriting, Actor, ApprovalSet, PlanRecord, Reading, Repository, Run, StoreError, new_id,
-};
+use windlass_store::{AccountWriting, Actor, ApprovalSet, PlanRecord, Reading, StoreError, new_id};
 
 use crate::flow::gate::set_approvals::Fall;
 

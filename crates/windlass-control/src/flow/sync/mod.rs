@@ -5,7 +5,6 @@
 
 pub mod bring;
 pub mod compare;
-pub mod decide;
 pub mod fetch;
 pub mod holding;
 pub mod keep_plan;
@@ -21,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use windlass_core::fairness::{Places, Trust};
-use windlass_store::Run;
+use windlass_core::run::Run;
 
 use crate::clock::now;
 use crate::control::Control;

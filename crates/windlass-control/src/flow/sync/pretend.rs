@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use windlass_core::gate::Contributors;
+use windlass_core::repository::Repository;
+use windlass_core::run::{Run, RunError};
 use windlass_source::Files;
-use windlass_store::{Repository, Run, StoreError};
+use windlass_store::StoreError;
 
 use crate::clock::now;
 use crate::control::Control;
-use crate::failure::run_error;
 use crate::flow::sync::holding::Holding;
 use crate::flow::sync::material::{Known, Material};
 use crate::flow::sync::run::{Gathered, fleet_error, stored};
@@ -71,7 +72,7 @@ async fn gather(
     if !run.trigger.fetches() {
         return stored(server, run, repository).await;
     }
-    let fail = |code: &str| Ok(Gathered::Failed(run_error(code, code, ""), Vec::new()));
+    let fail = |code: &str| Ok(Gathered::Failed(RunError::new(code, code, ""), Vec::new()));
     let Some(commit) = commit else { return fail("branch-missing") };
     run.commit_sha = Some(commit.id.clone());
     run.contributors = commit.contributors;

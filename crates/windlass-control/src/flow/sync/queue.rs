@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use rand::RngExt as _;
+use windlass_core::repository::Repository;
+use windlass_core::run::{Run, Trigger};
 use windlass_core::time::Timestamp;
-use windlass_store::{Repository, Run, StoreError, Trigger, Writing};
+use windlass_store::{StoreError, Writing, new_id};
 
 use crate::control::Control;
 use crate::crash::crash_point;
@@ -43,7 +45,7 @@ pub(crate) async fn queue_run(
     request: &SyncRequest,
     now: Timestamp,
 ) -> Result<String, StoreError> {
-    let mut run = Run::queued(&repository.account_id, &repository.id, &repository.name, now);
+    let mut run = Run::queued(new_id(), repository, now);
     run.trigger = request.trigger;
     run.requested_by = request.by.clone();
     if let MassDestroy::Confirmed { commit } = &request.mass_destroy {

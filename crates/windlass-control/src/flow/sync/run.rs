@@ -5,19 +5,21 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
+use windlass_core::account::Account;
 use windlass_core::code::Severity as ProblemSeverity;
 use windlass_core::diagnostic::Diagnostic;
+use windlass_core::event::{EventKind, Severity};
 use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::manifest::Context;
-use windlass_core::proposal::RunStatus;
 use windlass_core::quarantine::{Subject, WorkEnd};
+use windlass_core::repository::Repository;
+use windlass_core::run::{Run, RunError, RunStatus};
 use windlass_source::{Movement, SignedBy};
-use windlass_store::{Account, Lease, Repository, Run, RunError, Severity, StoreError};
+use windlass_store::{Lease, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::failure::run_error;
 use crate::flow::sync::bring::{BringError, Brought, bring, read_material};
 use crate::flow::sync::fetch::FetchPlan;
 use crate::flow::sync::holding::Holding;
@@ -106,7 +108,7 @@ async fn finish(server: &Control, run: &mut Run, lease: &Lease) -> Result<Ended,
     let repository = reading.repository(&run.account_id, &run.repository_id).await?;
     let account = reading.account(&run.account_id).await?;
     let (Some(repository), Some(account)) = (repository, account) else {
-        let error = run_error("repository-removed", "the repository was removed", "");
+        let error = RunError::new("repository-removed", "the repository was removed", "");
         save::failed(server, run, None, Holding::lease(lease), error, Vec::new()).await?;
         return Ok(Ended::Finished);
     };
@@ -156,7 +158,7 @@ async fn note_begin(server: &Control, run: &Run) -> Result<(), StoreError> {
     if run.attempt == 0 {
         let message = format!("sync of {} began", run.repository_name);
         let payload = json!({"trigger": run.trigger.slug()});
-        writing.event(record::run_event("gitops.sync_started", Severity::Low, run, message, payload, now));
+        writing.event(record::run_event(EventKind::SyncStarted, Severity::Low, run, message, payload, now));
     }
     server.commit(writing).await
 }
@@ -206,7 +208,7 @@ async fn gather(
         None => {}
         Some(Ok(signed_by)) => run.contributors.add(signer_of(signed_by)),
         Some(Err(problem)) => {
-            let error = run_error(problem.code(), problem.to_string(), signature_help());
+            let error = RunError::new(problem.code(), problem.to_string(), signature_help());
             return Ok(Gathered::Failed(error, Vec::new()));
         }
     }
@@ -258,12 +260,12 @@ pub(crate) async fn stored(
     }
     let mut reading = server.store().read().await?;
     let Some(good) = &repository.good_run_id else {
-        let error = run_error("never-synced", "this repository was never read", "sync it first");
+        let error = RunError::new("never-synced", "this repository was never read", "sync it first");
         return Ok(Gathered::Failed(error, Vec::new()));
     };
     // What was stored is from where the repository read before: it says nothing about where it reads now.
     if repository.good_commit.is_none() && !reading.wanted(&repository.id).await?.is_empty() {
-        let error = run_error(
+        let error = RunError::new(
             "source-changed",
             "this repository was not read since its source changed",
             "sync it first",
@@ -317,7 +319,7 @@ async fn read(brought: Brought, plan: FetchPlan, context: Context, turn: Turn) -
 pub(crate) fn fleet_error(problems: &[Diagnostic]) -> RunError {
     let errors: Vec<&Diagnostic> =
         problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();
-    let Some(first) = errors.first() else { return run_error("fleet", "the fleet has errors", "") };
+    let Some(first) = errors.first() else { return RunError::new("fleet", "the fleet has errors", "") };
     let place = match first.line {
         0 => first.file.clone(),
         line => format!("{}:{line}:{}", first.file, first.column),
@@ -328,7 +330,7 @@ pub(crate) fn fleet_error(problems: &[Diagnostic]) -> RunError {
     };
     let separator = if place.is_empty() { "" } else { ": " };
     let help = first.help.clone().unwrap_or_default();
-    run_error(first.code.slug(), format!("{place}{separator}{}{more}", first.message), help)
+    RunError::new(first.code.slug(), format!("{place}{separator}{}{more}", first.message), help)
 }
 
 #[cfg(test)]

@@ -4,35 +4,32 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use windlass_core::accepted::Owner;
+use windlass_core::account::Account;
 use windlass_core::code::Code;
 use windlass_core::content::ContentChange;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
+use windlass_core::event::{EventKind, Severity};
 use windlass_core::gate::unread_history_gap;
 use windlass_core::plan::Plan;
-use windlass_core::proposal::{
-    Cap, Fates, Offered, Reconciled, RunFacts, RunStatus, Status, reconcile, run_status,
-};
+use windlass_core::proposal::{Cap, Offered, Proposal, Reconciled, Status, reconcile};
 use windlass_core::quarantine::{Quarantine, Subject, Suspicion, Work};
+use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::run::{Decided, Fates, Run, RunError, RunFacts, RunStatus, Stage, run_status};
 use windlass_core::time::Timestamp;
 use windlass_source::{HostKeys, Movement};
-use windlass_store::{
-    Account, AccountWriting, Lease, NewWanted, Proposal, Reading, Repository, Run, RunError, Severity, Stage,
-    StoreError,
-};
+use windlass_store::{AccountWriting, Lease, NewWanted, Reading, StoreError};
 
 use crate::clock::{self, now};
 use crate::contents::{self, LookedUp};
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::failure::run_error;
 use crate::flow::close::ending::{Ending, end_all};
 use crate::flow::gate::set_approvals::SetApprovals;
 use crate::flow::propose::offer::{self, Offer, PlannedChange, open_proposals};
 use crate::flow::propose::open_next;
 use crate::flow::sync::compare::{Compared, compare};
-use crate::flow::sync::decide::{self, Decided};
 use crate::flow::sync::holding::Holding;
 use crate::flow::sync::keep_plan::{NextPlan, confirmation, keep_plan};
 use crate::flow::sync::material::{Known, Material};
@@ -48,7 +45,7 @@ pub(crate) async fn fetched(server: &Control, run: &Run, movement: Movement) -> 
     if run.attempt == 0 && movement != Movement::Unchanged {
         let message = format!("a new commit of {} was fetched", run.repository_name);
         let payload = json!({"commit": run.commit_sha});
-        writing.event(record::run_event("gitops.sync_fetched", Severity::Low, run, message, payload, now()));
+        writing.event(record::run_event(EventKind::SyncFetched, Severity::Low, run, message, payload, now()));
     }
     server.commit(writing).await
 }
@@ -66,7 +63,7 @@ pub(crate) async fn pin_host_keys(
     writing.repository_pin(&repository.id, &keys.to_string()).await?;
     let message = format!("the host keys of {} were pinned: {}", repository.name, keys.fingerprint());
     let payload = json!({"fingerprint": keys.fingerprint()});
-    let event = record::run_event("gitops.host_key_recorded", Severity::Medium, run, message, payload, now());
+    let event = record::run_event(EventKind::HostKeyRecorded, Severity::Medium, run, message, payload, now());
     writing.event(event);
     server.commit(writing).await
 }
@@ -89,20 +86,20 @@ pub(crate) async fn failed(
         run.problems = json!(problems);
     }
     let (kind, severity) = match error.code.as_str() {
-        "host-key-mismatch" => ("gitops.host_key_mismatch", Severity::Critical),
-        _ => ("gitops.sync_failed", Severity::High),
+        "host-key-mismatch" => (EventKind::HostKeyMismatch, Severity::Critical),
+        _ => (EventKind::SyncFailed, Severity::High),
     };
     let message = format!("sync of {} failed: {}", run.repository_name, error.message);
     let payload = json!({"code": error.code, "help": error.help, "commit_sha": run.commit_sha});
-    if kind != "gitops.sync_failed" {
+    if kind != EventKind::SyncFailed {
         let event = record::run_event(kind, severity, run, message.clone(), payload.clone(), now);
         writing.event(event);
     }
     run.error = Some(error);
     if writing.run_finish(run).await? {
-        let event = record::run_event("gitops.sync_failed", Severity::High, run, message, payload, now);
+        let event = record::run_event(EventKind::SyncFailed, Severity::High, run, message, payload, now);
         writing.event(event);
-        if let Some(repository) = repository.filter(|repository| tells_what_git_wants(run, repository)) {
+        if let Some(repository) = repository.filter(|repository| run.tells_what_git_wants(repository)) {
             let told = run.error.as_ref().map(|error| error.message.as_str());
             writing.repository_ran(&repository.id, &run.id, run.status.slug(), told, now).await?;
         }
@@ -188,15 +185,15 @@ async fn try_to_save(
     let Some(current) = writing.repository(&run.account_id, &repository.id).await? else {
         drop(writing);
         let message = "the repository was removed, or moved to another account, meanwhile";
-        let error = run_error("repository-removed", message, "");
+        let error = RunError::new("repository-removed", message, "");
         failed(server, run, None, holding, error, Vec::new()).await?;
         return Ok(Saving::Done);
     };
     // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
-    if !reads_the_same(&current, repository) {
+    if !current.reads_the_same(repository) {
         drop(writing);
         let message = "the repository's settings changed while it was read";
-        let error = run_error("source-changed", message, "it is synced again by itself");
+        let error = RunError::new("source-changed", message, "it is synced again by itself");
         failed(server, run, Some(repository), holding, error, Vec::new()).await?;
         return Ok(Saving::Done);
     }
@@ -215,7 +212,7 @@ async fn try_to_save(
         Known::Stored => compare_stored(&mut writing, run, repository, &account, &offered, now).await?,
     };
     let Compared { mut material, decided, accepted } = compared;
-    if let Some(error) = decide::refusal_of(&decided.plan) {
+    if let Some(error) = windlass_core::run::refusal_of(&decided.plan) {
         drop(writing);
         material.tell(decided.plan.problems.clone());
         let problems = std::mem::take(&mut material.problems);
@@ -244,7 +241,7 @@ async fn try_to_save(
     close(&mut writing, run, &reconciled, now).await?;
     let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = run.plan_id.as_deref();
-    let offering = match tells_what_git_wants(run, repository) {
+    let offering = match run.tells_what_git_wants(repository) {
         // The run that is just being made could read it.
         true => Repository { last_error: None, ..repository.clone() },
         false => repository.clone(),
@@ -280,21 +277,6 @@ async fn try_to_save(
     Ok(Saving::Done)
 }
 
-/// Whether a run tells what git wants by now. One that compared only what was stored does not: what a failed sync holds, it
-/// must not release, and who pushed since git was last read is still to be told.
-fn tells_what_git_wants(run: &Run, repository: &Repository) -> bool {
-    // What a repository that moved left behind wants nothing, and nobody has to be asked for that.
-    run.trigger.fetches() || repository.left_by.is_some()
-}
-
-/// Whether two versions of a repository's settings read the same.
-fn reads_the_same(one: &Repository, other: &Repository) -> bool {
-    fn source(it: &Repository) -> (&str, &str, &str, Option<&str>) {
-        (&it.repo_url, &it.branch, &it.path_prefix, it.signers.as_deref())
-    }
-    source(one) == source(other)
-}
-
 /// Adds everyone else who had a hand in what a run read: who pushed it, and the people of earlier commits of which not
 /// everything was applied yet.
 async fn credit(
@@ -308,9 +290,7 @@ async fn credit(
     run.contributors.add(pushers);
     let Some(good_run_id) = &repository.good_run_id else { return Ok(()) };
     let Some(good) = writing.run(&run.account_id, good_run_id).await? else { return Ok(()) };
-    let is_all_applied =
-        matches!(good.status, RunStatus::Success | RunStatus::Applied | RunStatus::AppliedManually);
-    if !is_all_applied {
+    if !good.status.is_all_applied() {
         run.contributors.join(good.contributors);
     }
     Ok(())
@@ -441,7 +421,7 @@ async fn conclude(
     run.diff = diff::document(steps.iter().map(|step| (step.change.action(), &step.change.key)));
     run.diff_count = steps.len() + refused;
     run.remaining = reconciled.remaining;
-    run.skipped = Value::Array(decide::skipped(decided, &reconciled.held_back));
+    run.skipped = Value::Array(windlass_core::run::skipped(decided, &reconciled.held_back));
     run.problems = match material.is_fresh() {
         true => json!(material.problems),
         false => json!(problems_still(&run.problems, &material.problems)),
@@ -454,7 +434,7 @@ async fn conclude(
     if !writing.run_finish(run).await? {
         return Ok(());
     }
-    if tells_what_git_wants(run, repository) {
+    if run.tells_what_git_wants(repository) {
         writing.repository_ran(&repository.id, &run.id, run.status.slug(), None, now).await?;
         let commit = run.commit_sha.clone().unwrap_or_default();
         writing.repository_good(&repository.id, &run.id, &commit, now).await?;
@@ -473,11 +453,12 @@ async fn conclude(
         Some("rewritten") => Severity::Medium,
         _ => Severity::Low,
     };
-    writing.event(record::run_event("gitops.sync_succeeded", severity, run, message, payload, now));
+    writing.event(record::run_event(EventKind::SyncSucceeded, severity, run, message, payload, now));
     if run.movement.as_deref() == Some("rewritten") {
         let message = format!("the history of {} was rewritten", repository.name);
         let payload = json!({"commit_sha": run.commit_sha, "previous": repository.good_commit});
-        let event = record::run_event("gitops.history_rewritten", Severity::High, run, message, payload, now);
+        let event =
+            record::run_event(EventKind::HistoryRewritten, Severity::High, run, message, payload, now);
         writing.event(event);
     }
     Ok(())

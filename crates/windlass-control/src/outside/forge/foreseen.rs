@@ -1,9 +1,12 @@
 //! What is said about a pull request that was looked at. Values in, values out.
 
 use serde_json::json;
+use windlass_core::event::{EventKind, NewEvent, Severity};
+use windlass_core::repository::Repository;
+use windlass_core::run::RunError;
 use windlass_core::time::Timestamp;
 use windlass_forge::api::{CommitStatus, StatusState};
-use windlass_store::{NewEvent, Preview, PreviewOutcome, PullRequestWish, Repository, RunError, Severity};
+use windlass_store::{Preview, PreviewOutcome, PullRequestWish};
 
 use crate::outside::forge::status::{changes, context_of, one_line};
 use crate::outside::preview;
@@ -81,15 +84,15 @@ pub(crate) fn foreseen_event(
 ) -> NewEvent {
     let (kind, severity, told) = match foreseen {
         Foreseen::Plan(preview) if preview.outcome == PreviewOutcome::Problems => {
-            ("gitops.pull_request_previewed", Severity::Medium, "has problems".to_owned())
+            (EventKind::PullRequestPreviewed, Severity::Medium, "has problems".to_owned())
         }
         Foreseen::Plan(preview) => (
-            "gitops.pull_request_previewed",
+            EventKind::PullRequestPreviewed,
             Severity::Low,
             format!("would make {}", changes(preview.changes)),
         ),
         Foreseen::Nothing(error) => (
-            "gitops.pull_request_unreadable",
+            EventKind::PullRequestUnreadable,
             Severity::Medium,
             format!("could not be read: {}", error.message),
         ),
@@ -109,9 +112,9 @@ pub(crate) enum Foreseen {
 
 #[cfg(test)]
 mod tests {
-    use windlass_store::RunError;
 
     use super::*;
+    use windlass_core::run::RunError;
 
     #[test]
     fn what_could_not_be_read_is_told_without_any_markup_of_its_own() {

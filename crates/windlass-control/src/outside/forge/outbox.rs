@@ -1,10 +1,11 @@
 //! Saying what forges shall show.
 
+use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
 use windlass_forge::api::{StatusState, marked, marker};
 use windlass_store::{
     AccountWriting, ForgeReport, NewForgeReport, PullRequestWish, Reading, ReportKind, ReportState,
-    Repository, StoreError,
+    StoreError,
 };
 
 use crate::clock::now;

@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
+use windlass_core::event::{EventKind, Severity};
 use windlass_core::fairness::{Places, Trust};
+use windlass_core::repository::Repository;
 use windlass_forge::api::{Comment, Lasting, marker};
-use windlass_store::{ForgeReport, Lease, ReportKind, Repository, Severity, StoreError};
+use windlass_store::{ForgeReport, Lease, ReportKind, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
@@ -183,7 +185,7 @@ fn given_up(
     report: &ForgeReport,
     trouble: &Trouble,
     failures: i64,
-) -> windlass_store::NewEvent {
+) -> windlass_core::event::NewEvent {
     let what = match report.kind {
         ReportKind::Status => "the status of a commit",
         ReportKind::Comment => "a comment on a pull request",
@@ -193,7 +195,7 @@ fn given_up(
         "code": trouble.code, "help": trouble.help, "report": report.kind.slug(), "subject": report.subject,
         "attempts": failures,
     });
-    let kind = "forge.report_failed";
+    let kind = EventKind::ForgeReportFailed;
     let mut event =
         record::repository_event(kind, Severity::Medium, repository, "windlass", message, payload, now());
     event.correlation_id.clone_from(&report.run_id);

@@ -1,9 +1,9 @@
 //! What a commit status says of a run. Values in, values out.
 
-use windlass_core::proposal::{RunStatus, Status};
+use windlass_core::proposal::Status;
+use windlass_core::run::{Run, RunStatus};
 use windlass_core::secret::without_secrets;
 use windlass_forge::api::{CommitStatus, MAX_DESCRIPTION, StatusState};
-use windlass_store::Run;
 
 /// Who says it: one context for each repository, because several may read the same commit.
 pub(crate) fn context_of(repository_name: &str) -> String {
@@ -31,6 +31,7 @@ fn told(run: &Run, tally: &[(Status, usize)]) -> (StatusState, String) {
     use StatusState::Failure;
     use StatusState::Pending;
     use StatusState::Success;
+
     let of = |wanted: Status| tally.iter().filter(|(status, _)| *status == wanted).map(|(_, n)| n).sum();
     let (waiting, approved): (usize, usize) = (of(Status::PendingApproval), of(Status::Approved));
     let failed: usize = of(Status::Failed);
@@ -88,13 +89,16 @@ pub(crate) fn replaced_by(commit: &str, repository_name: &str) -> CommitStatus {
 
 #[cfg(test)]
 mod tests {
+    use windlass_core::repository::Repository;
+    use windlass_core::run::RunError;
     use windlass_core::time::Timestamp;
-    use windlass_store::RunError;
 
     use super::*;
 
     fn run(status: RunStatus, remaining: usize) -> Run {
-        let mut run = Run::queued("a", "r", "fleet", Timestamp::from_millis(0));
+        let place = ("fleet", "https://git.example.com/fleet");
+        let fleet = Repository::new("r".to_owned(), "a", place, Timestamp::from_millis(0));
+        let mut run = Run::queued("1".to_owned(), &fleet, Timestamp::from_millis(0));
         (run.status, run.remaining) = (status, remaining);
         run
     }
@@ -150,7 +154,7 @@ mod tests {
     fn a_failure_is_told_in_one_short_line_without_secrets() {
         let mut failed = run(RunStatus::Failed, 0);
         let message = format!("cannot reach https://ada:hunter2@git.example.com\n{}", "x".repeat(300));
-        failed.error = Some(RunError { code: "fetch".to_owned(), message, help: String::new() });
+        failed.error = Some(RunError::new("fetch", message, ""));
         let status = status_of(&failed, &[], "fleet", Some("https://windlass.example.com"));
         assert_eq!((status.state, status.context.as_str()), (StatusState::Failure, "windlass/fleet"));
         assert_eq!(status.description.chars().count(), MAX_DESCRIPTION);

@@ -4,12 +4,12 @@ use tokio::time::Instant;
 use windlass_api::types::{CheckInfo, CheckOutcome};
 use windlass_core::credential_hosts::Destination;
 use windlass_core::redacted::Redacted;
+use windlass_core::repository::{ForgeSettings, Repository};
 use windlass_forge::api::{
     Access, ApiAddress, Forge, ForgeError, ForgeKind, HostRule, Plain, Project, place_of,
 };
 use windlass_secrets::Fields;
 use windlass_source::Insecure;
-use windlass_store::{ForgeSettings, Repository};
 
 use crate::config::ControlConfig;
 use crate::control::Control;

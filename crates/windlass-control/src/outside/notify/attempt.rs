@@ -5,11 +5,12 @@ use std::sync::Arc;
 use rand::RngExt as _;
 use serde_json::json;
 use tokio::sync::Notify;
+use windlass_core::event::{NewEvent, Severity};
 use windlass_core::fairness::Trust;
 use windlass_core::resource::{Kind, NotificationProviderSpec, ResourceKey};
 use windlass_core::time::Timestamp;
 use windlass_notify::{Fields, Message, Outcome, next_attempt, render};
-use windlass_store::{Delivery, DeliveryState, Lease, NewEvent, Severity, StoreError, Tried};
+use windlass_store::{Delivery, DeliveryState, Lease, StoreError, Tried};
 
 use crate::clock::now;
 use crate::control::Control;
@@ -163,7 +164,7 @@ async fn save(
     writing.lease_check(lease).await?;
     let is_saved = writing.delivery_tried(&delivery.id, &tried).await?;
     // What tells of a failure and fails itself is not told of: two broken providers would talk about each other for ever.
-    if is_saved && tried.state == DeliveryState::Failed && delivery.event_kind != FAILED {
+    if is_saved && tried.state == DeliveryState::Failed && delivery.event_kind != FAILED.slug() {
         writing.event(failure(delivery, tried.error.as_deref().unwrap_or_default(), now));
     }
     server.commit(writing).await

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use windlass_core::event::{Event, EventKind, Severity};
 use windlass_core::resource::{AlertSeverity, NotificationProviderSpec, ProviderType};
 use windlass_core::time::Timestamp;
 use windlass_notify::{
     Admission, Happening, Message, Pace, RATE_WINDOW, REPEATS_WITHIN, State, group_key, matches,
 };
-use windlass_store::{
-    Behind, Delivery, DeliveryState, Event, EventFilter, EventOrder, Lease, Severity, StoreError, new_id,
-};
+use windlass_store::{Behind, Delivery, DeliveryState, EventFilter, EventOrder, Lease, StoreError, new_id};
 
 use crate::control::Control;
 use crate::outside::notify::alerts::{self, Alert};
@@ -21,7 +20,7 @@ use crate::world::names::{Names, repository_names};
 const AT_ONCE: usize = 200;
 
 /// The kind of event that tells of a delivery that was given up.
-pub(crate) const FAILED: &str = "notification.failed";
+pub(crate) const FAILED: EventKind = EventKind::NotificationFailed;
 
 /// What an alert tells through a provider.
 struct Telling {
@@ -147,7 +146,7 @@ fn tellings(
 
 /// A provider that fails is not told that it does.
 fn is_own_failure(event: &Event, provider: &str) -> bool {
-    event.kind == FAILED && event.payload.get("provider").and_then(Value::as_str) == Some(provider)
+    event.kind == FAILED.slug() && event.payload.get("provider").and_then(Value::as_str) == Some(provider)
 }
 
 fn happening_of(event: &Event, names: &Names) -> Happening {

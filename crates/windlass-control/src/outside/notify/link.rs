@@ -2,18 +2,20 @@
 
 use serde_json::Value;
 use url::Url;
-use windlass_store::Event;
+use windlass_core::event::{Event, EventKind};
 
 /// The address of the page that shows what an event is about; none where nobody said where browsers reach this server.
 pub(crate) fn page_of(public_url: Option<&str>, event: &Event) -> Option<String> {
     let proposal = event.payload.get("proposal_id").and_then(Value::as_str);
     let run = event.correlation_id.as_deref();
     let is_drift = event.kind.starts_with("gitops.drift_");
-    match (event.kind.as_str(), proposal, run, &event.resource_kind, &event.resource_name) {
-        ("gitops.approval_requested", _, Some(run), ..) => page(public_url, &["approvals"], &[("run", run)]),
+    match (EventKind::from_slug(&event.kind), proposal, run, &event.resource_kind, &event.resource_name) {
+        (Some(EventKind::ApprovalRequested), _, Some(run), ..) => {
+            page(public_url, &["approvals"], &[("run", run)])
+        }
         (_, Some(proposal), ..) => page(public_url, &["proposals", proposal], &[]),
         _ if is_drift => page(public_url, &["drift"], &[]),
-        ("notification.failed", ..) => page(public_url, &["settings", "notifications"], &[]),
+        (Some(EventKind::NotificationFailed), ..) => page(public_url, &["settings", "notifications"], &[]),
         (_, _, Some(run), ..) => page(public_url, &["runs", run], &[]),
         (_, _, None, Some(kind), Some(name)) => page(public_url, &["resources", kind, name], &[]),
         _ => page(public_url, &["events"], &[]),
@@ -33,8 +35,8 @@ pub(crate) fn page(public_url: Option<&str>, path: &[&str], query: &[(&str, &str
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use windlass_core::event::Severity;
     use windlass_core::time::Timestamp;
-    use windlass_store::Severity;
 
     use super::*;
 
@@ -61,13 +63,13 @@ mod tests {
     #[test]
     fn each_event_leads_to_the_page_that_shows_it() {
         let none = || json!({});
-        let approval = link("gitops.approval_requested", Some("r1"), None, none());
+        let approval = link(EventKind::ApprovalRequested.slug(), Some("r1"), None, none());
         assert_eq!(approval, "https://w.example/app/approvals?run=r1");
-        let proposal = link("gitops.proposal_failed", Some("r1"), None, json!({"proposal_id": "p1"}));
+        let proposal = link(EventKind::ProposalFailed.slug(), Some("r1"), None, json!({"proposal_id": "p1"}));
         assert_eq!(proposal, "https://w.example/app/proposals/p1");
-        assert_eq!(link("gitops.sync_failed", Some("r1"), None, none()), "https://w.example/app/runs/r1");
-        let peer = link("resource.changed", None, Some(("peer", "../a/b?c")), none());
+        assert_eq!(link(EventKind::SyncFailed.slug(), Some("r1"), None, none()), "https://w.example/app/runs/r1");
+        let peer = link(EventKind::ResourceChanged.slug(), None, Some(("peer", "../a/b?c")), none());
         assert_eq!(peer, "https://w.example/app/resources/peer/..%2Fa%2Fb%3Fc");
-        assert_eq!(link("account.halted", None, None, none()), "https://w.example/app/events");
+        assert_eq!(link(EventKind::AccountHalted.slug(), None, None, none()), "https://w.example/app/events");
     }
 }

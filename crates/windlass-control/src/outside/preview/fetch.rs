@@ -1,11 +1,12 @@
 //! Bringing what a preview looks at, into a mirror of its own.
 
+use windlass_core::account::Account;
 use windlass_core::manifest::Context;
+use windlass_core::repository::Repository;
+use windlass_core::run::RunError;
 use windlass_source::{CommitId, Credential, Revision, Scheme};
-use windlass_store::{Account, Repository, RunError};
 
 use crate::control::Control;
-use crate::failure::run_error;
 use crate::flow::sync::bring::{BringError, Brought, bring, read_material};
 use crate::flow::sync::fetch::FetchPlan;
 use crate::limits::company::Leave;
@@ -21,7 +22,7 @@ pub(crate) const REFERENCE_HELP: &str =
 pub(crate) fn commit_id(text: &str) -> Result<CommitId, RunError> {
     CommitId::parse(text).ok_or_else(|| {
         let message = "a commit is named by its whole id of 40 hexadecimal digits in lower case";
-        run_error("bad-commit", message, "`git rev-parse HEAD` prints it; short ids change their meaning")
+        RunError::new("bad-commit", message, "`git rev-parse HEAD` prints it; short ids change their meaning")
     })
 }
 
@@ -75,12 +76,12 @@ fn check_host_keys(plan: &FetchPlan) -> Result<(), RunError> {
     let brings_known = matches!(&plan.credential, Credential::SshKey { known_hosts: Some(_), .. });
     if plan.url.scheme() == Scheme::Ssh && plan.host_keys.is_none() && !brings_known {
         let message = "the host's keys are not pinned yet, and a preview pins none";
-        return Err(run_error("host-keys-unpinned", message, "sync the repository once first"));
+        return Err(RunError::new("host-keys-unpinned", message, "sync the repository once first"));
     }
     Ok(())
 }
 
 fn moved(revision: &Revision, found: &CommitId, expected: &CommitId) -> RunError {
     let message = format!("{revision} is at {found}, not at {expected}");
-    run_error("ref-moved", message, "ask again for where it is now")
+    RunError::new("ref-moved", message, "ask again for where it is now")
 }

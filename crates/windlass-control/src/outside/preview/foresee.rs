@@ -1,18 +1,21 @@
 //! What would become of each step if it were proposed now.
 
-use windlass_core::conflict::Claimant;
+use windlass_core::account::Account;
+use windlass_core::apply::{Foreseeable, Gatekeeper};
+use windlass_core::conflict::{Candidate, Claimant};
 use windlass_core::diff::Change;
 use windlass_core::gate::Contributors;
 use windlass_core::plan::{Foreseen, Plan};
 use windlass_core::proposal::{Offered, blockers};
+use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
-use windlass_store::{Account, Reading, Repository, StoreError};
+use windlass_store::{Reading, StoreError};
 
-use crate::flow::gate::gatekeeper::{Foreseeable, Gatekeeper};
+use crate::flow::gate::gatekeeper::with_hosts;
 use crate::flow::sync::material::Material;
-use crate::world::around::World;
-use crate::world::candidate::{Candidate, Declarations};
+use crate::world::around::load_around;
+use crate::world::declarations::Declarations;
 
 /// What the gate wants to know beside the change.
 pub(crate) struct Around<'a> {
@@ -42,9 +45,9 @@ pub(crate) async fn all(
         })
         .collect();
     let declarations = Declarations::Read(&material.desired);
-    let mut world = World::around(reading, &account.id, &candidates, declarations).await?;
+    let mut world = load_around(reading, &account.id, &candidates, declarations).await?;
     let keys: Vec<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
-    let gatekeeper = Gatekeeper::before_approvals(account).with_hosts(reading, account, &keys).await?;
+    let gatekeeper = with_hosts(Gatekeeper::before_approvals(account), reading, account, &keys).await?;
     let places = material.declared_at(&keys);
     let previous_files = reading.resource_files(&account.id, &keys).await?;
     let foreseen = candidates.iter().zip(&places).map(|(candidate, place)| {

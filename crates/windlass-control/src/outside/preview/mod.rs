@@ -12,17 +12,20 @@ pub mod plan;
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use windlass_core::account::Account;
 use windlass_core::gate::Contributors;
 use windlass_core::manifest::Context;
 use windlass_core::plan::{Confirmation, ReadPlan};
 use windlass_core::quarantine::WorkEnd;
+use windlass_core::repository::Repository;
+use windlass_core::run::RunError;
 use windlass_core::tell::{self, Planned};
 use windlass_source::{Branch, BranchError, CommitId, Files, Revision};
-use windlass_store::{Account, Actor, Preview, PreviewSource, Repository, RunError, new_id};
+use windlass_store::{Actor, Preview, PreviewSource, new_id};
 
 use crate::clock::now;
 use crate::control::Control;
-use crate::failure::{internal, run_error};
+use crate::failure::internal;
 use crate::flow::sync::material::Material;
 use crate::limits::company::Leave;
 use crate::outside::preview::fetch::REFERENCE_HELP;
@@ -80,7 +83,7 @@ pub(crate) async fn of_ref(
     leave: Leave,
 ) -> Result<Preview, PreviewError> {
     let wanted = Wanted::reference(reference, None)
-        .map_err(|error| run_error("bad-ref", error.to_string(), REFERENCE_HELP))?;
+        .map_err(|error| RunError::new("bad-ref", error.to_string(), REFERENCE_HELP))?;
     let _turn = server.preview_turns().take(&repository.account_id).await?;
     let asked =
         Asked { repository: repository.clone(), wanted, confirmation: Confirmation::Missing, by: None };
@@ -95,7 +98,7 @@ pub(crate) async fn read_branch(
     context: Context,
 ) -> Result<Looked, PreviewError> {
     let branch = Branch::parse(&repository.branch)
-        .map_err(|error| run_error("branch", error.to_string(), error.help()))?;
+        .map_err(|error| RunError::new("branch", error.to_string(), error.help()))?;
     let turn = server.preview_turns().take(&repository.account_id).await?;
     let (server, account, repository) = (server.clone(), account.clone(), repository.clone());
     let revision = (Revision::Branch(branch), None);
@@ -144,7 +147,8 @@ async fn make_now(server: &Control, asked: Asked, leave: Leave) -> Result<Previe
     let repository = &repository;
     let mut reading = server.store().read().await?;
     let account = reading.account(&repository.account_id).await?;
-    let account = account.ok_or_else(|| run_error("repository-removed", "the repository was removed", ""))?;
+    let account =
+        account.ok_or_else(|| RunError::new("repository-removed", "the repository was removed", ""))?;
     let context = accepted::reading_context(&mut reading, &account).await?;
     drop(reading);
     let (reference, source) = (wanted.name(), wanted.source());
@@ -215,7 +219,7 @@ async fn keep(
 ) -> Result<Preview, PreviewError> {
     let mut writing = server.store().write_account(&preview.account_id).await?;
     if writing.repository(&preview.account_id, &repository.id).await?.is_none() {
-        return Err(run_error("repository-removed", "the repository was removed", "").into());
+        return Err(RunError::new("repository-removed", "the repository was removed", "").into());
     }
     preview.id = match short {
         Some(document) => writing.preview_put(&Preview { document, ..preview.clone() }).await?,

@@ -1,10 +1,12 @@
 //! What was found × the accepted state → the document of a preview. Reads rows and writes none.
 
 use serde_json::json;
+use windlass_core::account::Account;
 use windlass_core::diagnostic;
 use windlass_core::plan::{self, Confirmation, Foreseen, Plan, PlanDocument, Standing};
+use windlass_core::repository::Repository;
 use windlass_core::tell::Planned;
-use windlass_store::{Account, PreviewOutcome, Repository, StoreError};
+use windlass_store::{PreviewOutcome, StoreError};
 
 use crate::clock::now;
 use crate::contents;

@@ -11,11 +11,14 @@ pub mod setup;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::inbound::address::AddressBlock;
+use windlass_core::repository::Repository;
+use windlass_core::run::Trigger;
 use windlass_core::time::Timestamp;
 use windlass_forge::hook::{Delivery, Incoming, Meaning, PullRequest, Refusal as Unverified, Secret, verify};
-use windlass_store::{NewEvent, Received, Refused, Repository, Severity, StoreError, Trigger, Writing};
+use windlass_store::{Received, Refused, StoreError, Writing};
 
 use crate::clock::now;
 use crate::control::Control;
@@ -238,7 +241,7 @@ fn received_event(
 ) -> NewEvent {
     let message = format!("{} reported a push to {}", delivery.sender, repository.name);
     let payload = json!({"sender": delivery.sender.slug(), "event": delivery.event});
-    let (kind, by) = ("gitops.webhook_received", "webhook");
+    let (kind, by) = (EventKind::WebhookReceived, "webhook");
     let event = record::repository_event(kind, Severity::Low, repository, by, message, payload, now);
     NewEvent { correlation_id: Some(run_id), ..event }
 }
@@ -283,7 +286,7 @@ async fn tell_refusal(
     }
     let message = format!("rejected a webhook delivery for {}: {refusal}", repository.name);
     let payload = json!({"reason": refusal.to_string(), "address": from});
-    let (kind, by) = ("gitops.webhook_refused", "webhook");
+    let (kind, by) = (EventKind::WebhookRefused, "webhook");
     writing.event(record::repository_event(kind, Severity::Medium, repository, by, message, payload, now));
     let refused = Refused { at: now, from, reason: refusal.to_string() };
     writing.webhook_refused(&repository.id, &refused).await?;

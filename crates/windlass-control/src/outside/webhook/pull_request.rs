@@ -1,8 +1,9 @@
 //! What is done about pull requests: those into the followed branch are to be looked at.
 
+use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
 use windlass_forge::hook::{Origin, PullRequest, PullRequestAction, Sender};
-use windlass_store::{AccountWriting, PullRequestWish, Repository, StoreError};
+use windlass_store::{AccountWriting, PullRequestWish, StoreError};
 
 use crate::outside::webhook::outcome::Outcome;
 

@@ -1,6 +1,6 @@
 //! What the fates of its proposals make of a sync run.
 
-use super::Status;
+use crate::proposal::Status;
 use crate::states::states;
 
 states! {
@@ -20,6 +20,13 @@ states! {
         Applied "applied",
         /// Every difference was made by hand.
         AppliedManually "applied_manually",
+    }
+}
+
+impl RunStatus {
+    /// Whether every difference that it found was applied, or there was none.
+    pub const fn is_all_applied(self) -> bool {
+        matches!(self, RunStatus::Success | RunStatus::Applied | RunStatus::AppliedManually)
     }
 }
 

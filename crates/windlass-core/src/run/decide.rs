@@ -1,30 +1,32 @@
 //! Desired × accepted → what the run proposes. Values in, values out.
 
+use crate::accepted::{Accepted, Owner};
+use crate::code::{Code, Severity};
+use crate::desired::Desired;
+use crate::diff::{Change, compare};
+use crate::drift::Acceptances;
+use crate::plan::{self, Confirmation, Plan};
+use crate::run::RunError;
+use crate::time::Timestamp;
 use serde_json::{Value, json};
-use windlass_core::accepted::{Accepted, Owner};
-use windlass_core::code::{Code, Severity};
-use windlass_core::desired::Desired;
-use windlass_core::diff::{Change, compare};
-use windlass_core::drift::Acceptances;
-use windlass_core::plan::{self, Confirmation, Plan};
-use windlass_core::time::Timestamp;
-
-use crate::failure;
 
 /// A plan, and what of the differences is not in it because someone said it is meant.
-pub(crate) struct Decided {
-    pub(crate) plan: Plan,
-    pub(crate) accepted_drift: Vec<(Change, String)>,
+pub struct Decided {
+    /// What would be done.
+    pub plan: Plan,
+    /// Differences that someone accepted, each with why.
+    pub accepted_drift: Vec<(Change, String)>,
 }
 
 impl Decided {
     /// Nothing differs.
-    pub(crate) fn nothing(account: &str) -> Decided {
+    pub fn nothing(account: &str) -> Decided {
         Decided { plan: Plan::nothing(account), accepted_drift: Vec::new() }
     }
 }
 
-pub(crate) fn decide(
+/// Decides what a run proposes: what differs, but for what someone accepted.
+pub fn decide(
     desired: &Desired,
     accepted: &Accepted,
     repository: &Owner,
@@ -46,7 +48,7 @@ pub(crate) fn decide(
 }
 
 /// Differences that are not offered, as a run shows them.
-pub(crate) fn skipped(decided: &Decided, held_back: &[usize]) -> Vec<Value> {
+pub fn skipped(decided: &Decided, held_back: &[usize]) -> Vec<Value> {
     let told = |action: String, kind: &str, name: &str, reason: &str| json!({"proposal_id": null, "action": action, "kind": kind, "name": name, "reason": reason, "at": null});
     let refused = decided.plan.refusals.iter().map(|refusal| {
         let key = &refusal.resource;
@@ -74,10 +76,10 @@ pub(crate) fn skipped(decided: &Decided, held_back: &[usize]) -> Vec<Value> {
 }
 
 /// Why a plan may not be proposed.
-pub(crate) fn refusal_of(plan: &Plan) -> Option<windlass_store::RunError> {
+pub fn refusal_of(plan: &Plan) -> Option<RunError> {
     if let Some(stopped) = &plan.stopped {
         let problem = stopped.diagnostic();
-        return Some(failure::run_error(
+        return Some(RunError::new(
             Code::MassDestroy.slug(),
             problem.message,
             "look for an emptied or misplaced file; if it is meant, sync with confirm_mass_destroy",
@@ -86,5 +88,5 @@ pub(crate) fn refusal_of(plan: &Plan) -> Option<windlass_store::RunError> {
     // What another repository owns is proposed and blocked; the rest goes on.
     let is_fatal = |code: Code| code.severity() == Severity::Error && code != Code::OwnedElsewhere;
     let first = plan.problems.iter().find(|remark| is_fatal(remark.code))?;
-    Some(failure::run_error(first.code.slug(), first.message.clone(), first.help.clone()))
+    Some(RunError::new(first.code.slug(), first.message.clone(), first.help.clone()))
 }

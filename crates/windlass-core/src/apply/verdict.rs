@@ -1,17 +1,18 @@
-//! What becomes of an approved proposal now. Values in, values out: it touches nothing.
+//! What becomes of approved proposals now.
 
-use windlass_core::diff::Change;
-use windlass_core::gate::Consent;
-use windlass_core::proposal::Status;
-use windlass_core::time::Timestamp;
-use windlass_store::{Account, AccountWriting, Approvals, Proposal, Repository, StoreError};
+use std::collections::BTreeMap;
 
-use crate::flow::gate::gatekeeper::{Gatekeeper, governing_repository};
-use crate::world::around::World;
-use crate::world::candidate::{Candidate, Declarations, candidate};
+use super::gatekeeper::{Gatekeeper, governing_repository};
+use super::world::World;
+use crate::diff::Change;
+use crate::gate::Consent;
+use crate::proposal::{Approval, Proposal, Status};
+use crate::repository::Repository;
+use crate::time::Timestamp;
 
 /// What becomes of an approved proposal.
-pub(crate) enum Verdict {
+#[derive(Debug)]
+pub enum Verdict {
     /// Its change is made, and the resource is this repository's afterwards, or nobody's.
     Apply {
         /// What is made.
@@ -27,38 +28,24 @@ pub(crate) enum Verdict {
     Wait(Vec<String>),
 }
 
-/// What changes are made in: what exists around them, and what the gate says by now.
-pub(crate) struct Scene {
-    world: World,
-    gatekeeper: Gatekeeper,
-    repositories: Vec<Repository>,
-    approvals: Approvals,
-    now: Timestamp,
+/// What approved changes are made in: what exists around them, and what the gate says by now.
+#[derive(Debug)]
+pub struct Scene {
+    /// What exists around them.
+    pub world: World,
+    /// The gate.
+    pub gatekeeper: Gatekeeper,
+    /// The account's repositories.
+    pub repositories: Vec<Repository>,
+    /// The approvals given, by the id of their proposal.
+    pub approvals: BTreeMap<String, Vec<Approval>>,
+    /// The moment at which all of it holds.
+    pub now: Timestamp,
 }
 
 impl Scene {
-    pub(crate) async fn load(
-        writing: &mut AccountWriting,
-        account: &Account,
-        group: &[Proposal],
-        now: Timestamp,
-    ) -> Result<Scene, StoreError> {
-        let changes: Vec<Change> = group.iter().map(Proposal::effective_change).collect();
-        let candidates: Vec<Candidate<'_>> =
-            group.iter().zip(&changes).map(|(proposal, change)| candidate(proposal, change)).collect();
-        let ids: Vec<&str> = group.iter().map(|proposal| proposal.id.as_str()).collect();
-        let changed = changes.iter().map(|change| &change.key);
-        Ok(Scene {
-            world: World::around(writing, &account.id, &candidates, Declarations::Stored).await?,
-            gatekeeper: Gatekeeper::load(writing, account, changed, now).await?,
-            repositories: writing.repositories(&account.id).await?,
-            approvals: writing.approvals_of(&ids).await?,
-            now,
-        })
-    }
-
     /// Decides about one proposal, and goes on as if what was decided were done.
-    pub(crate) fn judge(&mut self, proposal: &Proposal) -> Verdict {
+    pub fn judge(&mut self, proposal: &Proposal) -> Verdict {
         let repository = governing_repository(proposal, &self.repositories);
         if repository.is_none() && !proposal.is_direct() {
             return Verdict::End(Status::Superseded, "its repository was removed");
@@ -78,7 +65,7 @@ impl Scene {
         if let Some((status, reason)) = self.moved(proposal, &change) {
             return Verdict::End(status, reason);
         }
-        let reasons = self.world.blockers(candidate(proposal, &change));
+        let reasons = self.world.blockers(proposal.candidate(&change));
         if !reasons.is_empty() {
             return Verdict::Wait(reasons);
         }

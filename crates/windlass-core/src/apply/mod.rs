@@ -1,0 +1,14 @@
+//! Applying: approved proposals × what exists × what the gate says now → what becomes of each.
+//!
+//! Whoever applies loads a [`Scene`] once, asks it about one proposal after the other in the order of their plan, and does
+//! what it says in one transaction.
+
+mod gatekeeper;
+mod verdict;
+mod world;
+
+pub use gatekeeper::{
+    Foreseeable, Gatekeeper, KnownHost, check_review, failed_sync_of, governing_repository,
+};
+pub use verdict::{Scene, Verdict};
+pub use world::{Standing, World};

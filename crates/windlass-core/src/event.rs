@@ -1,0 +1,182 @@
+//! Events: what happened in an account, each of one kind.
+
+use serde_json::Value as Json;
+
+use crate::resource::ResourceKey;
+use crate::states::states;
+use crate::time::Timestamp;
+
+states! {
+    /// How much an event matters.
+    Severity {
+        /// Everyday.
+        Low "low",
+        /// Worth knowing.
+        Medium "medium",
+        /// Someone should look.
+        High "high",
+        /// Someone must look now.
+        Critical "critical",
+    }
+}
+
+states! {
+    /// What kind of event it is.
+    EventKind {
+        /// Someone halted all applying.
+        AccountHalted "account.halted",
+        /// Someone lets applying go on.
+        AccountResumed "account.resumed",
+        /// A run has proposals that wait for people.
+        ApprovalRequested "gitops.approval_requested",
+        /// Someone said that a difference is meant.
+        DriftAccepted "gitops.drift_accepted",
+        /// A resource is not what git last said.
+        DriftDetected "gitops.drift_detected",
+        /// It is again, or the difference was accepted.
+        DriftResolved "gitops.drift_resolved",
+        /// A branch does not contain the commit that was read last.
+        HistoryRewritten "gitops.history_rewritten",
+        /// An SSH server showed another host key than the pinned one.
+        HostKeyMismatch "gitops.host_key_mismatch",
+        /// The host keys of an SSH server were pinned.
+        HostKeyRecorded "gitops.host_key_recorded",
+        /// An approval of a set no longer counts.
+        PlanApprovalFell "gitops.plan_approval_fell",
+        /// Someone approved a set of changes as one.
+        PlanApproved "gitops.plan_approved",
+        /// A change was applied.
+        ProposalApplied "gitops.proposal_applied",
+        /// Someone made the change directly.
+        ProposalAppliedManually "gitops.proposal_applied_manually",
+        /// A change has the approvals it needs.
+        ProposalApproved "gitops.proposal_approved",
+        /// An approved change needs approval again.
+        ProposalAskedAgain "gitops.proposal_asked_again",
+        /// Someone approved a change that needs more approvals.
+        ProposalConsented "gitops.proposal_consented",
+        /// Someone edited what a change would apply.
+        ProposalEdited "gitops.proposal_edited",
+        /// Nobody decided in time.
+        ProposalExpired "gitops.proposal_expired",
+        /// A change could not be applied.
+        ProposalFailed "gitops.proposal_failed",
+        /// A change was proposed.
+        ProposalOpened "gitops.proposal_opened",
+        /// Someone rejected a change.
+        ProposalRejected "gitops.proposal_rejected",
+        /// Git or the accepted state moved on.
+        ProposalSuperseded "gitops.proposal_superseded",
+        /// A change was withdrawn.
+        ProposalWithdrawn "gitops.proposal_withdrawn",
+        /// The changes of a pull request were planned.
+        PullRequestPreviewed "gitops.pull_request_previewed",
+        /// A pull request could not be planned.
+        PullRequestUnreadable "gitops.pull_request_unreadable",
+        /// Settings of a repository were changed.
+        RepositoryChanged "gitops.repository_changed",
+        /// A repository moved to another account.
+        RepositoryMoved "gitops.repository_moved",
+        /// Work on a repository is not tried any more.
+        RepositoryQuarantined "gitops.repository_quarantined",
+        /// A repository was registered.
+        RepositoryRegistered "gitops.repository_registered",
+        /// Work on a repository is tried again.
+        RepositoryReleased "gitops.repository_released",
+        /// A repository was removed.
+        RepositoryRemoved "gitops.repository_removed",
+        /// A sync failed.
+        SyncFailed "gitops.sync_failed",
+        /// Someone said that a failed sync is no reason to wait.
+        SyncFailureConfirmed "gitops.sync_failure_confirmed",
+        /// A new commit was fetched.
+        SyncFetched "gitops.sync_fetched",
+        /// A sync began.
+        SyncStarted "gitops.sync_started",
+        /// A sync compared a repository with the accepted state.
+        SyncSucceeded "gitops.sync_succeeded",
+        /// A forge told of a push.
+        WebhookReceived "gitops.webhook_received",
+        /// A delivery was not signed as it should be.
+        WebhookRefused "gitops.webhook_refused",
+        /// A webhook got a new secret.
+        WebhookRotated "gitops.webhook_rotated",
+        /// A forge could not be told something.
+        ForgeReportFailed "forge.report_failed",
+        /// A notification was given up.
+        NotificationFailed "notification.failed",
+        /// A resource was created, changed or deleted.
+        ResourceChanged "resource.changed",
+    }
+}
+
+/// An event that is about to happen.
+#[derive(Clone, Debug)]
+pub struct NewEvent {
+    /// What kind.
+    pub kind: EventKind,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Which resource it is about.
+    pub resource: Option<ResourceKey>,
+    /// Which repository it is about.
+    pub repository_id: Option<String>,
+    /// The sync run it belongs to.
+    pub correlation_id: Option<String>,
+    /// Who or what made it happen.
+    pub source: String,
+    /// One line for people.
+    pub message: String,
+    /// Details for machines.
+    pub payload: Json,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An event that happened.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Its number in the account.
+    pub seq: i64,
+    /// What kind, as it is spelled: another version of Windlass may know more of them than [`EventKind`].
+    pub kind: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The kind of resource it is about.
+    pub resource_kind: Option<String>,
+    /// The name of the resource it is about.
+    pub resource_name: Option<String>,
+    /// Which repository it is about.
+    pub repository_id: Option<String>,
+    /// The sync run it belongs to.
+    pub correlation_id: Option<String>,
+    /// Who or what made it happen.
+    pub source: String,
+    /// One line for people.
+    pub message: String,
+    /// Details for machines.
+    pub payload: Json,
+    /// When.
+    pub at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_spelling_of_its_own_in_a_family() {
+        let spellings: BTreeSet<&str> = EventKind::ALL.iter().map(|kind| kind.slug()).collect();
+        assert_eq!(spellings.len(), EventKind::ALL.len());
+        for kind in EventKind::ALL {
+            assert_eq!(EventKind::from_slug(kind.slug()), Some(*kind));
+            assert!(
+                kind.slug()
+                    .split_once('.')
+                    .is_some_and(|(family, rest)| !family.is_empty() && !rest.is_empty())
+            );
+        }
+    }
+}

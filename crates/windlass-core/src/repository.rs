@@ -1,0 +1,220 @@
+//! Registered repositories: what someone configured, and how their last runs went.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{AutoApply, FailedSync, RepositoryIdentity, RepositorySettings};
+use crate::quarantine::Quarantines;
+use crate::time::Timestamp;
+
+/// A registered repository: what someone configured, and how its last runs went.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    /// Its id.
+    pub id: String,
+    /// Its account.
+    pub account_id: String,
+    /// Its name, unique in the account.
+    pub name: String,
+    /// Where it is. Holds no credentials.
+    pub repo_url: String,
+    /// The branch that is followed.
+    pub branch: String,
+    /// The directory of fleet.yaml; empty for the root.
+    pub path_prefix: String,
+    /// Where its credential is kept.
+    pub credential_path: Option<String>,
+    /// A certificate authority to trust beside the system's.
+    pub ca_pem: Option<String>,
+    /// Whose signatures are demanded on commits.
+    pub signers: Option<String>,
+    /// The pinned SSH host keys.
+    pub host_keys: Option<String>,
+    /// Whether it is synced on its own.
+    pub enabled: bool,
+    /// Whether creates and updates need no approval.
+    pub auto_apply: bool,
+    /// How often it is synced.
+    pub interval: Duration,
+    /// When it is synced next.
+    pub next_sync_at: Timestamp,
+    /// The last run.
+    pub last_run_id: Option<String>,
+    /// When the last run ended.
+    pub last_run_at: Option<Timestamp>,
+    /// How the last run ended: a run status, or `pending` before the first.
+    pub last_status: String,
+    /// Why the last run failed.
+    pub last_error: Option<String>,
+    /// The last run that could compare.
+    pub good_run_id: Option<String>,
+    /// The commit it read.
+    pub good_commit: Option<String>,
+    /// When.
+    pub good_at: Option<Timestamp>,
+    /// How often the configuration was changed.
+    pub version: i64,
+    /// Since when it is registered.
+    pub created_at: Timestamp,
+    /// When its configuration was last changed.
+    pub updated_at: Timestamp,
+    /// What its forge is told.
+    pub forge: Option<ForgeSettings>,
+    /// Why its forge could not be told when it was last tried.
+    pub forge_error: Option<String>,
+    /// The repository that moved to another account and left this one behind, with what it owned here. It is never
+    /// fetched and declares nothing.
+    pub left_by: Option<String>,
+    /// What of it is not done any more, because servers died of it.
+    pub quarantines: Quarantines,
+    /// The failed run of which someone said that it is no reason to hold its proposals.
+    pub confirmed_failure: Option<String>,
+}
+
+/// How the forge of a repository is reached and what it is told. The token is elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgeSettings {
+    /// Which API it has.
+    pub kind: String,
+    /// Where that is, if not where the repository's address leads.
+    pub api_url: Option<String>,
+    /// `owner/name` there, if not what the repository's address says.
+    pub project: Option<String>,
+    /// Where the token is kept, if not with the repository's credential.
+    pub credential_path: Option<String>,
+    /// Whether commits get a status.
+    pub commit_status: bool,
+    /// Whether pull requests get a comment.
+    pub comment: bool,
+    /// Whether pull requests from other repositories are planned, too.
+    #[serde(default)]
+    pub previews_of_forks: bool,
+}
+
+/// How often a repository is synced if nobody says.
+pub const DEFAULT_INTERVAL: Duration = Duration::from_secs(300);
+
+impl Repository {
+    /// One that was just registered, by name and address, with everything else at its default.
+    pub fn new(id: String, account_id: &str, (name, url): (&str, &str), now: Timestamp) -> Repository {
+        Repository {
+            id,
+            account_id: account_id.to_owned(),
+            name: name.to_owned(),
+            repo_url: url.to_owned(),
+            branch: "main".to_owned(),
+            path_prefix: String::new(),
+            credential_path: None,
+            ca_pem: None,
+            signers: None,
+            host_keys: None,
+            enabled: true,
+            auto_apply: false,
+            interval: DEFAULT_INTERVAL,
+            next_sync_at: now,
+            last_run_id: None,
+            last_run_at: None,
+            last_status: "pending".to_owned(),
+            last_error: None,
+            good_run_id: None,
+            good_commit: None,
+            good_at: None,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+            forge: None,
+            forge_error: None,
+            left_by: None,
+            quarantines: Quarantines::default(),
+            confirmed_failure: None,
+        }
+    }
+
+    /// What the gate knows it by.
+    pub fn identity(&self) -> RepositoryIdentity<'_> {
+        RepositoryIdentity { id: &self.id, name: &self.name }
+    }
+
+    /// The settings that decide what is approved without people.
+    pub fn trusted_settings(&self) -> RepositorySettings<'_> {
+        RepositorySettings {
+            identity: self.identity(),
+            url: &self.repo_url,
+            branch: &self.branch,
+            path_prefix: &self.path_prefix,
+            signers: self.signers.as_deref(),
+            credential: self.credential_path.as_deref(),
+            ca: self.ca_pem.as_deref(),
+            host_keys: self.host_keys.as_deref(),
+            is_enabled: self.enabled,
+            auto_apply: self.auto_apply,
+        }
+    }
+
+    /// Whether its creates and updates need no approval.
+    pub fn auto_apply(&self) -> AutoApply {
+        if self.auto_apply { AutoApply::On } else { AutoApply::Off }
+    }
+
+    /// Whether two versions of its settings read the same commits in the same way.
+    pub fn reads_the_same(&self, other: &Repository) -> bool {
+        fn source(it: &Repository) -> (&str, &str, &str, Option<&str>) {
+            (&it.repo_url, &it.branch, &it.path_prefix, it.signers.as_deref())
+        }
+        source(self) == source(other)
+    }
+
+    /// Why it could not be read when it was last tried; nothing if it could, or if someone confirmed that this run's failure
+    /// is no reason to wait.
+    pub fn failed_sync(&self) -> Option<FailedSync> {
+        let reason = self.last_error.as_ref().filter(|_| self.last_status == "failed")?;
+        let is_confirmed = self.last_run_id.is_some() && self.confirmed_failure == self.last_run_id;
+        (!is_confirmed).then(|| FailedSync { repository: self.name.clone(), reason: reason.clone() })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A repository of which everything is at its default.
+    pub(crate) fn repository(id: &str) -> Repository {
+        let place = (id, "https://git.example.com/fleet");
+        Repository::new(id.to_owned(), "acme", place, Timestamp::from_millis(0))
+    }
+
+    #[test]
+    fn a_failed_sync_holds_until_that_very_failure_is_confirmed() {
+        let fine = repository("core");
+        assert_eq!(fine.failed_sync(), None);
+        let failed = Repository {
+            last_status: "failed".to_owned(),
+            last_error: Some("no such branch".to_owned()),
+            last_run_id: Some("7".to_owned()),
+            ..fine
+        };
+        assert_eq!(failed.failed_sync().map(|failed| failed.reason).as_deref(), Some("no such branch"));
+        let of_another = Repository { confirmed_failure: Some("6".to_owned()), ..failed.clone() };
+        assert!(of_another.failed_sync().is_some());
+        let of_this = Repository { confirmed_failure: Some("7".to_owned()), ..failed.clone() };
+        assert!(of_this.failed_sync().is_none());
+        // Without a run there is nothing that someone could have confirmed.
+        let unknown = Repository { last_run_id: None, ..failed };
+        assert!(unknown.failed_sync().is_some());
+    }
+
+    #[test]
+    fn what_is_read_depends_on_the_source_and_on_whose_signatures_are_demanded() {
+        let one = repository("core");
+        let same = Repository { name: "renamed".to_owned(), auto_apply: true, ..one.clone() };
+        assert!(one.reads_the_same(&same));
+        let others = [
+            Repository { repo_url: "https://git.example.com/other".to_owned(), ..one.clone() },
+            Repository { branch: "next".to_owned(), ..one.clone() },
+            Repository { path_prefix: "fleet".to_owned(), ..one.clone() },
+            Repository { signers: Some("ada@example.com ssh-ed25519 AAAA".to_owned()), ..one.clone() },
+        ];
+        assert!(others.iter().all(|other| !one.reads_the_same(other)));
+    }
+}
