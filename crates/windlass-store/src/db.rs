@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, Connection as _, SqlSafeStr as _, SqliteConnection};
+use sqlx::{Connection as _, SqliteConnection};
 
 use crate::connection::{AnyConnection, Link};
 use crate::error::StoreError;
+use crate::migrations::{postgres_migrator, sqlite_migrator};
 
 /// How long to wait for a connection or a lock before giving up: longer than any of our own transactions.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -26,24 +26,6 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 /// What every connection to PostgreSQL is told: waiting for a lock ends as it does in SQLite, and a replica that lost its
 /// power in the middle of a transaction does not hold its locks until someone notices.
 const POSTGRES_SESSION: &str = "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '60s'";
-
-/// Number, name and text of every migration. One that was released is never changed.
-const MIGRATIONS: &[(i64, &str, &str)] = &[
-    (1, "first", include_str!("../migrations/0001_first.sql")),
-    (2, "content", include_str!("../migrations/0002_content.sql")),
-    (3, "gate", include_str!("../migrations/0003_gate.sql")),
-    (4, "plans", include_str!("../migrations/0004_plans.sql")),
-    (5, "moved_repositories", include_str!("../migrations/0005_moved_repositories.sql")),
-    (6, "quarantine", include_str!("../migrations/0006_quarantine.sql")),
-    (7, "sign_in_places", include_str!("../migrations/0007_sign_in_places.sql")),
-    (8, "credential_bindings", include_str!("../migrations/0008_credential_bindings.sql")),
-    (9, "trust", include_str!("../migrations/0009_trust.sql")),
-    (10, "restraints", include_str!("../migrations/0010_restraints.sql")),
-    (11, "approvers", include_str!("../migrations/0011_approvers.sql")),
-    (12, "suspicions", include_str!("../migrations/0012_suspicions.sql")),
-    (13, "previous_files", include_str!("../migrations/0013_previous_files.sql")),
-    (14, "accepted", include_str!("../migrations/0014_accepted.sql")),
-];
 
 /// SQLite's page cache for each connection, in KiB (negative means KiB): small, the system caches the file too.
 const SQLITE_CACHE: &str = "-4096";
@@ -113,11 +95,8 @@ impl Store {
 
     async fn migrate(&self) -> Result<(), StoreError> {
         match &self.pools {
-            Pools::Sqlite { writer, .. } => migrator(str::to_owned).run(writer).await?,
-            // Names sort by their bytes, as in SQLite, whatever the locale of the server is or becomes.
-            Pools::Postgres(pool) => {
-                migrator(|text| text.replace(" TEXT", " TEXT COLLATE \"C\"")).run(pool).await?;
-            }
+            Pools::Sqlite { writer, .. } => sqlite_migrator().run(writer).await?,
+            Pools::Postgres(pool) => postgres_migrator().run(pool).await?,
         }
         Ok(())
     }
@@ -283,13 +262,4 @@ async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
         .connect_with(options)
         .await?;
     Ok(Pools::Postgres(pool))
-}
-
-/// Every migration, each text as the database at hand needs it.
-fn migrator(spell: impl Fn(&str) -> String) -> Migrator {
-    let migration = |(number, name, text): &(i64, &'static str, &str)| {
-        let text = AssertSqlSafe(spell(text)).into_sql_str();
-        Migration::new(*number, (*name).into(), MigrationType::Simple, text, false)
-    };
-    Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
 }

@@ -23,6 +23,7 @@ mod forge_reports;
 mod identities;
 mod invitations;
 mod leases;
+mod migrations;
 mod new_events;
 mod page;
 mod plans;
