@@ -34,6 +34,7 @@ mod settings;
 mod throttles;
 mod tokens;
 mod transactions;
+mod upgrade;
 mod users;
 mod webhooks;
 mod world;

@@ -27,9 +27,60 @@ pub(crate) struct World {
     pub(crate) directory: Arc<TempDir>,
 }
 
-enum Raw {
+/// A way around the store, which does not keep to its rules.
+pub(crate) enum Raw {
     Sqlite(sqlx::SqlitePool),
     Postgres(sqlx::PgPool),
+}
+
+impl Raw {
+    /// Connects when it is first used. Without foreign keys where the database allows that.
+    pub(crate) fn connect(address: &Address) -> Raw {
+        match address {
+            Address::Sqlite(path) => {
+                let options = sqlx::sqlite::SqliteConnectOptions::new()
+                    .filename(path)
+                    .create_if_missing(true)
+                    .foreign_keys(false)
+                    .busy_timeout(Duration::from_secs(15));
+                Raw::Sqlite(sqlx::SqlitePool::connect_lazy_with(options))
+            }
+            Address::Postgres(url) => Raw::Postgres(sqlx::PgPool::connect_lazy(url.expose()).unwrap()),
+        }
+    }
+
+    /// Does a statement and says how many rows it touched.
+    pub(crate) async fn execute(&self, sql: &str) -> u64 {
+        let query = AssertSqlSafe(sql.to_owned());
+        match self {
+            Raw::Sqlite(pool) => sqlx::query(query).execute(pool).await.unwrap().rows_affected(),
+            Raw::Postgres(pool) => sqlx::query(query).execute(pool).await.unwrap().rows_affected(),
+        }
+    }
+
+    /// Does many statements in one transaction.
+    pub(crate) async fn execute_all(&self, statements: &[String]) {
+        let script = AssertSqlSafe(format!("BEGIN; {}; COMMIT", statements.join("; ")));
+        match self {
+            Raw::Sqlite(pool) => drop(sqlx::raw_sql(script).execute(pool).await.unwrap()),
+            Raw::Postgres(pool) => drop(sqlx::raw_sql(script).execute(pool).await.unwrap()),
+        }
+    }
+
+    /// The column `answer` of what a statement answers, as text.
+    pub(crate) async fn ask(&self, sql: &str) -> Vec<String> {
+        let query = AssertSqlSafe(sql.to_owned());
+        match self {
+            Raw::Sqlite(pool) => {
+                let rows = sqlx::query(query).fetch_all(pool).await.unwrap();
+                rows.iter().map(|row| row.get::<String, _>("answer")).collect()
+            }
+            Raw::Postgres(pool) => {
+                let rows = sqlx::query(query).fetch_all(pool).await.unwrap();
+                rows.iter().map(|row| row.get::<String, _>("answer")).collect()
+            }
+        }
+    }
 }
 
 /// Runs a case on both databases, each time in a world of its own.
@@ -43,14 +94,9 @@ pub(crate) fn on_sqlite<F: Future<Output = ()>>(case: impl Fn(World) -> F) {
         // A case that does not look at it would drop it too soon.
         let directory = Arc::new(tempfile::tempdir().unwrap());
         let path = directory.path().join("windlass.db");
-        let address = Address::Sqlite(path.clone());
+        let address = Address::Sqlite(path);
         let store = Store::open(&address).await.unwrap();
-        // Whoever tampers does not keep to the rules.
-        let options = sqlx::sqlite::SqliteConnectOptions::new()
-            .filename(&path)
-            .foreign_keys(false)
-            .busy_timeout(Duration::from_secs(15));
-        let raw = Raw::Sqlite(sqlx::SqlitePool::connect_lazy_with(options));
+        let raw = Raw::connect(&address);
         case(World { store, address, raw, directory: Arc::clone(&directory) }).await;
     });
 }
@@ -59,16 +105,16 @@ pub(crate) fn on_postgres<F: Future<Output = ()>>(case: impl Fn(World) -> F) {
     let Some(server) = Postgres::shared() else { return };
     let url = server.fresh_database();
     runtime().block_on(async {
-        let address = Address::Postgres(Redacted::new(url.clone()));
+        let address = Address::Postgres(Redacted::new(url));
         let store = Store::open(&address).await.unwrap();
-        let raw = Raw::Postgres(sqlx::PgPool::connect_lazy(&url).unwrap());
+        let raw = Raw::connect(&address);
         let directory = Arc::new(tempfile::tempdir().unwrap());
         case(World { store: store.clone(), address, raw, directory }).await;
         store.close().await;
     });
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap()
 }
 
@@ -80,26 +126,12 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 impl World {
     /// Does a statement behind the store's back, without foreign keys where the database allows that.
     pub(crate) async fn tamper(&self, sql: &str) -> u64 {
-        let query = AssertSqlSafe(sql.to_owned());
-        match &self.raw {
-            Raw::Sqlite(pool) => sqlx::query(query).execute(pool).await.unwrap().rows_affected(),
-            Raw::Postgres(pool) => sqlx::query(query).execute(pool).await.unwrap().rows_affected(),
-        }
+        self.raw.execute(sql).await
     }
 
-    /// The first column of what a statement answers, as text.
+    /// The column `answer` of what a statement answers, as text.
     pub(crate) async fn ask(&self, sql: &str) -> Vec<String> {
-        let query = AssertSqlSafe(sql.to_owned());
-        match &self.raw {
-            Raw::Sqlite(pool) => {
-                let rows = sqlx::query(query).fetch_all(pool).await.unwrap();
-                rows.iter().map(|row| row.get::<String, _>("answer")).collect()
-            }
-            Raw::Postgres(pool) => {
-                let rows = sqlx::query(query).fetch_all(pool).await.unwrap();
-                rows.iter().map(|row| row.get::<String, _>("answer")).collect()
-            }
-        }
+        self.raw.ask(sql).await
     }
 
     /// Adds an account and returns its id.

@@ -1,0 +1,341 @@
+//! Rows for every table, as the version that first had the table would have written them. Later columns get their defaults
+//! from their migrations.
+
+use serde_json::{Value, json};
+use windlass_core::digest::Digest;
+use windlass_core::resource::{ResourceKey, Spec};
+
+use crate::world::{at, node, node_key, template};
+
+pub(crate) const ACCOUNT: &str = "account-1";
+pub(crate) const USER: &str = "user-1";
+pub(crate) const REPOSITORY: &str = "repository-1";
+/// The run that the repository's last plan is from.
+pub(crate) const RUN: &str = "run-1";
+/// A run that a server was working on when it was stopped.
+pub(crate) const UNFINISHED_RUN: &str = "run-2";
+/// A proposal that waits, with one approval.
+pub(crate) const PROPOSAL: &str = "proposal-1";
+pub(crate) const FILE: &str = "fleet.yaml";
+/// So many entries has the audit log of the account.
+pub(crate) const ENTRIES: i64 = 3;
+
+/// The milliseconds of the moment at which everything happened.
+pub(crate) fn moment() -> i64 {
+    at(0).as_millis()
+}
+
+/// The statements that fill a database of a version.
+pub(crate) fn statements(version: i64) -> Vec<String> {
+    let mut statements = people();
+    statements.extend(repositories());
+    statements.extend(resources(version));
+    statements.extend(runs_and_proposals());
+    statements.extend(drift(version));
+    statements.extend(log());
+    statements.extend(outside());
+    statements.extend(later_tables(version));
+    statements
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// `INSERT` of one row: each value a text or a number, as SQL writes it.
+fn insert(table: &str, row: &[(&str, String)]) -> String {
+    let (columns, values): (Vec<&str>, Vec<&str>) =
+        row.iter().map(|(column, value)| (*column, value.as_str())).unzip();
+    format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), values.join(", "))
+}
+
+/// A row of texts and numbers: `row!{id: "a", at: 5}`.
+macro_rules! row {
+    ($table:literal { $($column:ident: $value:expr),* $(,)? }) => {
+        insert($table, &[$((stringify!($column), Sql::from($value).0)),*])
+    };
+}
+
+/// A value as SQL writes it.
+struct Sql(String);
+
+impl From<&str> for Sql {
+    fn from(text: &str) -> Sql {
+        Sql(quoted(text))
+    }
+}
+
+impl From<String> for Sql {
+    fn from(text: String) -> Sql {
+        Sql(quoted(&text))
+    }
+}
+
+impl From<i64> for Sql {
+    fn from(number: i64) -> Sql {
+        Sql(number.to_string())
+    }
+}
+
+impl From<Digest> for Sql {
+    fn from(digest: Digest) -> Sql {
+        Sql(quoted(&digest.to_string()))
+    }
+}
+
+fn people() -> Vec<String> {
+    let at = moment();
+    vec![
+        row!("accounts" { id: ACCOUNT, name: "acme", halted_at: at, halted_by: "ada", halt_reason: "moving",
+            policy: "{}", policy_version: 1, created_at: at }),
+        row!("users" { id: USER, email: "ada@example.com", name: "Ada", password_hash: "hash",
+            must_change_password: 0, is_root: 1, created_at: at }),
+        row!("users" { id: "user-2", email: "bob@example.com", name: "Bob", password_hash: "hash",
+            must_change_password: 1, is_root: 0, disabled_at: at, created_at: at }),
+        row!("memberships" { account_id: ACCOUNT, user_id: USER, role: "admin", origin: "hand", created_at: at }),
+        row!("memberships" { account_id: ACCOUNT, user_id: "user-2", role: "viewer", origin: "groups",
+            created_at: at }),
+        row!("sessions" { id: "session-1", user_id: USER, account_id: ACCOUNT, address: "192.0.2.1",
+            created_at: at, expires_at: at + 1000 }),
+        row!("tokens" { id: "token-1", account_id: ACCOUNT, name: "deploy", secret_hash: "secret-hash",
+            permissions: "[\"gitops.read\"]", created_by: USER, created_at: at }),
+        row!("identities" { issuer: "https://id.example.com", subject: "bob", user_id: "user-2", created_at: at }),
+        row!("throttles" { subject: "ada@example.com", failures: 3, first_at: at, last_at: at }),
+    ]
+}
+
+fn repositories() -> Vec<String> {
+    let at = moment();
+    vec![
+        row!("repositories" { id: REPOSITORY, account_id: ACCOUNT, name: "fleet",
+            repo_url: "https://git.example.com/fleet.git", branch: "main", path_prefix: "", enabled: 1,
+            credential_path: "vault:git", auto_apply: 0, interval_ms: 300_000, next_sync_at: at,
+            last_run_id: RUN, last_run_at: at, last_status: "success", good_run_id: RUN, good_commit: "c0ffee",
+            good_at: at, version: 1, created_at: at, updated_at: at }),
+        row!("webhooks" { repository_id: REPOSITORY, generation: 2, received_at: at, received_from: "192.0.2.7",
+            received_event: "push", received_outcome: "synced" }),
+        row!("webhook_deliveries" { repository_id: REPOSITORY, identity: Digest::of(b"delivery"), at: at }),
+        row!("pull_requests" { repository_id: REPOSITORY, number: 7, account_id: ACCOUNT,
+            reference: "refs/pull/7/head", commit_sha: "beef", attempts: 1, next_at: at }),
+    ]
+}
+
+/// The accepted resources, and what git wants: the node in another region.
+fn resources(version: i64) -> Vec<String> {
+    let (last_agreed, at) = (if version < 14 { "settled" } else { "last_agreed" }, moment());
+    let mut statements = Vec::new();
+    for (key, spec) in accepted() {
+        statements.push(
+            row!("resources" { account_id: ACCOUNT, kind: key.kind.slug(), name: key.name.clone(),
+            id: format!("resource-{}", key.name), spec: spec.to_stored(), digest: spec.digest(),
+            owner_id: REPOSITORY, generation: 1, created_at: at, updated_at: at, updated_by: "ada" }),
+        );
+        for target in spec.targets(&key.name) {
+            statements.push(row!("resource_references" { account_id: ACCOUNT, kind: key.kind.slug(),
+                name: key.name.clone(), to_kind: target.kind.slug(), to_name: target.name }));
+        }
+    }
+    for (key, spec, agreed) in
+        [(node_key("edge-1"), node("us"), node("eu")), (template_key(), template(), template())]
+    {
+        statements.push(insert(
+            "desired",
+            &[
+                ("repository_id", quoted(REPOSITORY)),
+                ("kind", quoted(key.kind.slug())),
+                ("name", quoted(&key.name)),
+                ("digest", quoted(&spec.digest().to_string())),
+                ("spec", quoted(&spec.to_stored())),
+                ("file", quoted(FILE)),
+                (last_agreed, quoted(&agreed.digest().to_string())),
+            ],
+        ));
+    }
+    statements
+}
+
+pub(crate) fn template_key() -> ResourceKey {
+    ResourceKey::new(windlass_core::resource::Kind::Template, "edge")
+}
+
+/// What is accepted.
+pub(crate) fn accepted() -> [(ResourceKey, Spec); 2] {
+    [(node_key("edge-1"), node("eu")), (template_key(), template())]
+}
+
+fn run(id: &str, status: &str, stage: &str) -> String {
+    let at = moment();
+    row!("sync_runs" { id: id, account_id: ACCOUNT, repository_id: REPOSITORY, repository_name: "fleet",
+        trigger_kind: "schedule", confirm_mass_destroy: 0, status: status, stage: stage, attempt: 1,
+        commit_sha: "c0ffee", commit_email: "ada@example.com", diff: "{}", diff_count: 1, remaining: 0,
+        skipped: "[]", problems: "[]", created_at: at, started_at: at })
+}
+
+fn runs_and_proposals() -> Vec<String> {
+    let at = moment();
+    vec![
+        run(RUN, "diff_ready", "finished"),
+        run(UNFINISHED_RUN, "in_progress", "fetching"),
+        row!("proposals" { id: PROPOSAL, account_id: ACCOUNT, repository_id: REPOSITORY,
+            repository_name: "fleet", run_id: RUN, kind: "node", name: "edge-1", cause: "declared", position: 0,
+            base_digest: node("eu").digest(), desired_digest: node("us").digest(),
+            before_spec: node("eu").to_stored(), after_spec: node("us").to_stored(), commit_sha: "c0ffee",
+            author: "ada@example.com", file: FILE, line: 7, status: "pending_approval", blocked_by: "[]",
+            waits_for: "[]", until_change: 0, opened_at: at, expires_at: at + 1000, version: 1 }),
+        row!("run_proposals" { run_id: RUN, proposal_id: PROPOSAL, position: 0 }),
+        row!("approvals" { proposal_id: PROPOSAL, approver: "bob", digest: node("us").digest(), reason: "fine",
+            at: at }),
+    ]
+}
+
+fn drift(version: i64) -> Vec<String> {
+    let accepted = if version < 14 { "live_digest" } else { "accepted_digest" };
+    let at = moment().to_string();
+    let shared = || {
+        vec![
+            ("repository_id", quoted(REPOSITORY)),
+            ("kind", quoted("node")),
+            ("name", quoted("edge-1")),
+            ("desired_digest", quoted(&node("us").digest().to_string())),
+            (accepted, quoted(&node("eu").digest().to_string())),
+        ]
+    };
+    let mut acceptance = shared();
+    acceptance.extend([("reason", quoted("a test")), ("accepted_by", quoted("ada")), ("at", at.clone())]);
+    let mut drift = shared();
+    drift.extend([("fields", quoted("[]")), ("changed_by", quoted("ada"))]);
+    drift.extend([("changed_at", at.clone()), ("detected_at", at)]);
+    vec![insert("acceptances", &acceptance), insert("drifts", &drift)]
+}
+
+/// Events and audit entries of the account and of the installation, and the chains they continue.
+fn log() -> Vec<String> {
+    let at = moment();
+    let mut statements = Vec::new();
+    for (account, entries) in [(ACCOUNT, ENTRIES), ("", 1)] {
+        let mut previous = String::new();
+        for seq in 1..=entries {
+            let (target, detail) = (format!("edge-{seq}"), json!({ "why": "because" }).to_string());
+            let content: Value = json!([
+                account,
+                seq,
+                at,
+                "ada",
+                USER,
+                null,
+                "192.0.2.1",
+                null,
+                "proposal.approve",
+                "node",
+                target,
+                "done",
+                null,
+                "sha256:after",
+                detail,
+                previous
+            ]);
+            let hash = Digest::of(content.to_string().as_bytes()).to_string();
+            statements.push(
+                row!("audit" { account_id: account, seq: seq, at: at, actor: "ada", actor_id: USER,
+                address: "192.0.2.1", action: "proposal.approve", target_kind: "node", target: target,
+                outcome: "done", after_digest: "sha256:after", detail: detail, previous_hash: previous,
+                hash: hash.clone() }),
+            );
+            previous = hash;
+        }
+        let hash = quoted(&previous);
+        statements.push(match account {
+            "" => {
+                format!("UPDATE chains SET audit_seq = {entries}, audit_hash = {hash} WHERE account_id = ''")
+            }
+            _ => {
+                row!("chains" { account_id: account, event_seq: 1, audit_seq: entries, audit_hash: previous })
+            }
+        });
+    }
+    statements.push(
+        row!("events" { account_id: ACCOUNT, seq: 1, kind: "gitops.proposal_opened", severity: "low",
+        resource_kind: "node", resource_name: "edge-1", repository_id: REPOSITORY, correlation_id: RUN,
+        source: "ada", message: "edge-1 differs", payload: "{}", at: at }),
+    );
+    statements
+}
+
+/// What belongs to requests, notifications and forges.
+fn outside() -> Vec<String> {
+    let at = moment();
+    vec![
+        row!("leases" { name: "apply", holder: "replica-1", epoch: 4, expires_at: at }),
+        row!("answers" { account_id: ACCOUNT, idempotency_key: "key", request_digest: "digest", status: 200,
+            body: "{}", at: at }),
+        row!("settings" { name: "installation", value: "1" }),
+        row!("previews" { id: "preview-1", account_id: ACCOUNT, repository_id: REPOSITORY, reference: "main",
+            source: "git", outcome: "nothing", changes: 0, document: "{}", created_at: at }),
+        row!("notification_cursors" { account_id: ACCOUNT, seq: 1 }),
+        row!("deliveries" { id: "delivery-1", account_id: ACCOUNT, alert: "all", provider: "chat", event_seq: 1,
+            event_kind: "gitops.proposal_opened", group_key: "group", message: "edge-1 differs", state: "sent",
+            attempts: 1, repeats: 0, next_at: at, since: at, created_at: at, finished_at: at }),
+        row!("forge_reports" { account_id: ACCOUNT, repository_id: REPOSITORY, kind: "status", subject: "c0ffee",
+            content: "{}", digest: "digest", state: "sent", attempts: 1, next_at: at, updated_at: at }),
+    ]
+}
+
+/// Rows of tables and columns that later migrations added.
+fn later_tables(version: i64) -> Vec<String> {
+    let at = moment();
+    let has = |since: i64| version >= since;
+    let mut statements = Vec::new();
+    if has(2) {
+        statements.push(row!("content_differences" { account_id: ACCOUNT, path: "motd", before_id: "",
+            after_id: "b2", document: "{\"path\":\"motd\"}", made_at: at }));
+    }
+    if has(3) {
+        // As many as were kept when the rest was cut off silently.
+        let crowd: Vec<[String; 2]> =
+            (0..200).map(|n| ["author".to_owned(), format!("{n}@example.com")]).collect();
+        let crowd = quoted(&json!(crowd).to_string());
+        statements.push(format!("UPDATE sync_runs SET contributors = {crowd} WHERE id = '{RUN}'"));
+        statements
+            .push(row!("pushes" { repository_id: REPOSITORY, commit_sha: "c0ffee", person: "ada", at: at }));
+    }
+    if has(4) {
+        let steps = json!([{ "kind": "node", "name": "edge-1", "cause": "declared" }]).to_string();
+        statements
+            .push(row!("plans" { id: "plan-1", account_id: ACCOUNT, repository_id: REPOSITORY, run_id: RUN,
+            digest: Digest::of(b"plan"), steps: 1, sets: "[]", created_at: at }));
+        statements.push(row!("plan_steps" { plan_id: "plan-1", position: 0, steps: steps }));
+        statements.push(row!("approval_sets" { id: "set-1", account_id: ACCOUNT, repository_id: REPOSITORY,
+            plan_id: "plan-1", digest: Digest::of(b"set"), members: 1, destroys: 0, approver: "bob", at: at }));
+        statements.push(format!("UPDATE sync_runs SET plan_id = 'plan-1' WHERE id = '{RUN}'"));
+    }
+    if has(6) && !has(12) {
+        statements.push(format!("UPDATE sync_runs SET begun = 2 WHERE id = '{UNFINISHED_RUN}'"));
+        statements.push("UPDATE pull_requests SET begun = 1".to_owned());
+    }
+    if has(7) {
+        statements.push(row!("sign_in_places" { user_id: USER, block: "192.0.2.0/24", last_at: at }));
+    }
+    if has(8) {
+        statements.push(row!("credential_bindings" { account_id: ACCOUNT, credential_path: "vault:git",
+            host: "git.example.com:443", bound_by: "ada", bound_at: at }));
+    }
+    if has(9) {
+        statements
+            .push(row!("invitations" { id: "invitation-1", account_id: ACCOUNT, email: "eve@example.com",
+            role: "viewer", invited_by: USER, created_at: at, expires_at: at + 1000 }));
+        statements.push(row!("audit_keys" { id: "key-1", public_key: "public", created_at: at }));
+        statements.push(format!(
+            "INSERT INTO audit_checkpoints (account_id, seq, hash, at, key_id, signature) \
+             SELECT account_id, seq, hash, {at}, 'key-1', 'signature' FROM audit WHERE seq = {ENTRIES}"
+        ));
+    }
+    if has(10) {
+        statements.push(format!("UPDATE resources SET declared_in = '{FILE}'"));
+    }
+    if has(12) {
+        statements.push(
+            row!("suspicions" { subject: format!("sync:{REPOSITORY}"), begun: 2, tries_alone: 0, at: at }),
+        );
+    }
+    statements
+}

@@ -1,0 +1,171 @@
+//! Databases of every earlier version open with the current one, and keep everything they held.
+
+mod fixture;
+mod past;
+
+use windlass_core::quarantine::Subject;
+use windlass_store::{EventFilter, EventOrder, Reading, Store, Verified};
+
+use crate::world::{at, entry, event, node, node_key};
+use fixture::{ACCOUNT, ENTRIES, FILE, PROPOSAL, REPOSITORY, RUN, UNFINISHED_RUN, USER, accepted};
+use past::{Past, at_every_version};
+
+/// Columns that a migration renamed: the migration, the table, the name before and after.
+const RENAMED: &[(i64, &str, &str, &str)] = &[
+    (14, "acceptances", "live_digest", "accepted_digest"),
+    (14, "drifts", "live_digest", "accepted_digest"),
+    (14, "desired", "settled", "last_agreed"),
+];
+
+/// Columns that a migration removed on purpose.
+const REMOVED: &[(&str, &str)] = &[("sync_runs", "begun"), ("pull_requests", "begun")];
+
+/// Tables whose rows a migration deleted on purpose: the migration and the table.
+const EMPTIED: &[(i64, &str)] = &[(7, "throttles")];
+
+#[test]
+fn every_row_of_every_earlier_schema_is_kept_and_a_second_open_changes_nothing() {
+    at_every_version(|past| async move {
+        let mut columns = past.columns().await;
+        for (table, column) in REMOVED {
+            columns.get_mut(*table).unwrap().retain(|name| name != column);
+        }
+        let before = past.dump(&columns).await;
+        for (table, rows) in &before {
+            assert!(!rows.is_empty(), "the fixture has no row for {table} at migration {}", past.version);
+        }
+        let store = Store::open(&past.address).await.unwrap();
+        columns.retain(|table, _| !is_emptied(&past, table));
+        for (table, names) in &mut columns {
+            names.iter_mut().for_each(|name| *name = name_now(&past, table, name));
+        }
+        for (table, rows) in past.dump(&columns).await {
+            // A later migration may add rows of its own; those that were there stay.
+            for row in &before[&table] {
+                assert!(rows.contains(row), "{table} lost {row} on the way from migration {}", past.version);
+            }
+        }
+        store.close().await;
+        assert_second_open_changes_nothing(&past).await;
+    });
+}
+
+fn is_emptied(past: &Past, table: &str) -> bool {
+    EMPTIED.iter().any(|(number, emptied)| past.version < *number && *emptied == table)
+}
+
+/// What a column is called now.
+fn name_now(past: &Past, table: &str, column: &str) -> String {
+    let renamed = RENAMED
+        .iter()
+        .find(|(number, of, before, _)| past.version < *number && *of == table && *before == column);
+    renamed.map_or(column, |(.., now)| now).to_owned()
+}
+
+/// Opening the database once more applies nothing and writes nothing.
+async fn assert_second_open_changes_nothing(past: &Past) {
+    let columns = past.columns().await;
+    let (rows, applied) = (past.dump(&columns).await, past.applied().await);
+    Store::open(&past.address).await.unwrap().close().await;
+    assert_eq!(past.columns().await, columns);
+    assert_eq!(past.dump(&columns).await, rows);
+    assert_eq!(past.applied().await, applied);
+}
+
+#[test]
+fn the_store_reads_checks_and_continues_what_every_earlier_schema_held() {
+    at_every_version(|past| async move {
+        let store = Store::open(&past.address).await.unwrap();
+        let mut reading = store.read().await.unwrap();
+        read_people(&mut reading).await;
+        read_repositories(&mut reading, &past).await;
+        read_proposals(&mut reading, &past).await;
+        read_log(&mut reading).await;
+        drop(reading);
+        continue_log(&store).await;
+        let faults: Vec<String> = store
+            .check()
+            .await
+            .unwrap()
+            .into_iter()
+            .filter_map(|checked| Some(format!("{}: {}", checked.what, checked.fault?)))
+            .collect();
+        assert_eq!(faults, Vec::<String>::new(), "from migration {}", past.version);
+        store.close().await;
+    });
+}
+
+async fn read_people(reading: &mut Reading) {
+    let account = reading.account("acme").await.unwrap().unwrap();
+    assert_eq!((account.id.as_str(), account.policy.as_str()), (ACCOUNT, "{}"));
+    assert_eq!(account.halt.unwrap().reason, "moving");
+    assert!(reading.user(USER).await.unwrap().unwrap().is_root);
+    assert_eq!(reading.members(ACCOUNT).await.unwrap().len(), 2);
+    assert!(reading.session("session-1", at(0)).await.unwrap().is_some());
+    assert_eq!(reading.tokens(ACCOUNT).await.unwrap()[0].name, "deploy");
+    let bob = reading.identity_user("https://id.example.com", "bob").await.unwrap();
+    assert_eq!(bob.as_deref(), Some("user-2"));
+    assert_eq!(reading.membership_origins("user-2").await.unwrap().len(), 1);
+}
+
+async fn read_repositories(reading: &mut Reading, past: &Past) {
+    let repository = reading.repository(ACCOUNT, "fleet").await.unwrap().unwrap();
+    assert_eq!((repository.id.as_str(), repository.good_run_id.as_deref()), (REPOSITORY, Some(RUN)));
+    assert!(repository.quarantines.is_empty());
+    for (key, spec) in accepted() {
+        let found = reading.resource(ACCOUNT, &key).await.unwrap().unwrap();
+        assert_eq!((*found.spec).to_stored(), spec.to_stored());
+        assert_eq!(found.digest, spec.digest());
+        assert_eq!(found.declared_in.as_deref(), Some(FILE), "from migration {}", past.version);
+    }
+    let wanted = reading.wanted(REPOSITORY).await.unwrap();
+    let edge = wanted.iter().find(|wanted| wanted.key == node_key("edge-1")).unwrap();
+    assert_eq!((edge.digest, edge.last_agreed), (node("us").digest(), Some(node("eu").digest())));
+    assert_eq!(reading.differing(ACCOUNT, REPOSITORY).await.unwrap().len(), 1);
+    assert_eq!(reading.acceptances(REPOSITORY).await.unwrap()[0].accepted, Some(node("eu").digest()));
+    assert_eq!(reading.drifts(REPOSITORY).await.unwrap()[0].accepted, Some(node("eu").digest()));
+    assert_eq!(reading.webhook(REPOSITORY).await.unwrap().generation, 2);
+    assert_eq!(reading.pull_requests_due(at(1), at(2), 9).await.unwrap().len(), 1);
+    // From migration 6 to 11 the count was kept with the run and the pull request.
+    let expected = if past.version >= 6 { 2 } else { 0 };
+    assert_eq!(reading.suspicion(Subject::Sync(REPOSITORY)).await.unwrap().deaths, expected);
+}
+
+async fn read_proposals(reading: &mut Reading, past: &Past) {
+    let run = reading.run(ACCOUNT, RUN).await.unwrap().unwrap();
+    assert_eq!(run.contributors.people().len(), if past.version >= 3 { 200 } else { 0 });
+    assert_eq!(run.contributors.gap().is_some(), (3..11).contains(&past.version), "{}", past.version);
+    assert_eq!(run.plan_id.as_deref(), (past.version >= 4).then_some("plan-1"));
+    let unfinished = reading.runs_unfinished().await.unwrap();
+    assert_eq!(unfinished.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), [UNFINISHED_RUN]);
+    let proposal = reading.proposal(ACCOUNT, PROPOSAL).await.unwrap().unwrap();
+    assert_eq!(proposal.change.base, Some(node("eu").digest()));
+    assert_eq!(proposal.effective_digest(), Some(node("us").digest()));
+    assert_eq!(reading.run_proposals(RUN).await.unwrap().len(), 1);
+    let approvals = reading.approvals(PROPOSAL).await.unwrap();
+    assert_eq!((approvals[0].approver.as_str(), &approvals[0].fallen), ("bob", &None));
+    if past.version >= 4 {
+        assert_eq!(reading.plan_steps("plan-1").await.unwrap()[0].name, "edge-1");
+        assert_eq!(reading.approval_sets_standing(REPOSITORY).await.unwrap().len(), 1);
+    }
+}
+
+async fn read_log(reading: &mut Reading) {
+    let order = EventOrder::OldestAfter(0);
+    let events = reading.events(ACCOUNT, &EventFilter::default(), order, 9).await.unwrap();
+    assert_eq!(events.iter().map(|event| event.message.as_str()).collect::<Vec<_>>(), ["edge-1 differs"]);
+    for (account, expected) in [(ACCOUNT, ENTRIES), ("", 1)] {
+        let verified = reading.audit_verify(account).await.unwrap();
+        assert!(matches!(verified, Verified::Intact { entries, .. } if entries == expected), "{verified:?}");
+    }
+}
+
+/// New events and audit entries follow those that were there.
+async fn continue_log(store: &Store) {
+    let mut writing = store.write_account(ACCOUNT).await.unwrap();
+    writing.event(event("next"));
+    writing.audit(entry("next"));
+    assert_eq!(writing.commit().await.unwrap(), 2);
+    let verified = store.read().await.unwrap().audit_verify(ACCOUNT).await.unwrap();
+    assert!(matches!(verified, Verified::Intact { entries, .. } if entries == ENTRIES + 1), "{verified:?}");
+}
