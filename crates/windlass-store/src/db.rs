@@ -13,9 +13,10 @@ use sqlx::{Connection as _, SqliteConnection};
 use crate::connection::{AnyConnection, Link};
 use crate::error::StoreError;
 use crate::migrations::{postgres_migrator, sqlite_migrator};
+use crate::schema::MigrationError;
 
 /// How long to wait for a connection or a lock before giving up: longer than any of our own transactions.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Connections for reading. Two cores answer no faster with more.
 const READERS: u32 = 4;
@@ -84,21 +85,26 @@ pub struct Reading {
 impl Store {
     /// Opens the database, makes it if it is a file that is not there, and brings its schema up to date.
     pub async fn open(address: &Address) -> Result<Store, StoreError> {
-        let pools = match address {
-            Address::Sqlite(path) => open_sqlite(path).await?,
-            Address::Postgres(url) => open_postgres(url.expose()).await?,
-        };
-        let store = Store { pools };
+        let store = Store::open_unmigrated(address).await?;
         store.migrate().await?;
         Ok(store)
     }
 
+    /// Opens the database with whatever schema it has: only to copy it.
+    pub async fn open_unmigrated(address: &Address) -> Result<Store, StoreError> {
+        let pools = match address {
+            Address::Sqlite(path) => open_sqlite(path).await?,
+            Address::Postgres(url) => open_postgres(url.expose()).await?,
+        };
+        Ok(Store { pools })
+    }
+
     async fn migrate(&self) -> Result<(), StoreError> {
         match &self.pools {
-            Pools::Sqlite { writer, .. } => sqlite_migrator().run(writer).await?,
-            Pools::Postgres(pool) => postgres_migrator().run(pool).await?,
+            Pools::Sqlite { writer, .. } => sqlite_migrator().run(writer).await,
+            Pools::Postgres(pool) => postgres_migrator().run(pool).await,
         }
-        Ok(())
+        .map_err(|error| MigrationError::from(error).into())
     }
 
     /// A connection for reading.
@@ -210,6 +216,13 @@ fn keep_private(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// The journal of a database file. It is there while the database is in use, and after a crash.
+pub(crate) fn journal_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
 fn sqlite_options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
@@ -247,12 +260,17 @@ async fn open_sqlite(path: &Path) -> Result<Pools, StoreError> {
     Ok(Pools::Sqlite { path: path.to_path_buf(), writer, readers })
 }
 
-async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
+/// How to connect to a server.
+pub(crate) fn postgres_options(url: &str) -> Result<PgConnectOptions, StoreError> {
     let address = |error: sqlx::Error| StoreError::Address {
         url: "postgres://…".to_owned(),
         reason: error.to_string(),
     };
-    let options = PgConnectOptions::from_str(url).map_err(address)?.application_name("windlass");
+    Ok(PgConnectOptions::from_str(url).map_err(address)?.application_name("windlass"))
+}
+
+async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
+    let options = postgres_options(url)?;
     let pool = PgPoolOptions::new()
         .max_connections(POSTGRES_CONNECTIONS)
         .acquire_timeout(PATIENCE)

@@ -1,5 +1,7 @@
 //! What can go wrong with a database, told by what to do about it.
 
+use crate::schema::MigrationError;
+
 /// Why the database could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -49,9 +51,9 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The database is of a version this program does not know.
-    #[error("the database could not be brought up to date: {0}")]
-    Migrate(#[from] sqlx::migrate::MigrateError),
+    /// The schema of the database is not, or cannot become, the one this program uses.
+    #[error(transparent)]
+    Migrate(#[from] MigrationError),
     /// Others on the machine could read the database's file.
     #[error("cannot keep others from reading {}: {source}", path.display())]
     NotPrivate {

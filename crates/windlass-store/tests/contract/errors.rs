@@ -1,6 +1,6 @@
 //! What goes wrong is told by what to do about it.
 
-use windlass_store::{Address, Store, StoreError};
+use windlass_store::{Address, MigrationError, Store, StoreError};
 
 use crate::world::{at, on_both, on_postgres, on_sqlite, repository};
 
@@ -66,7 +66,11 @@ fn a_database_of_a_later_version_is_refused() {
     on_both(|world| async move {
         world.tamper("UPDATE _sqlx_migrations SET version = version + 90").await;
         let refused = Store::open(&world.address).await;
-        assert!(matches!(refused, Err(StoreError::Migrate(_))), "{refused:?}");
+        assert!(matches!(refused, Err(StoreError::Migrate(MigrationError::Newer { .. }))), "{refused:?}");
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("a newer version upgraded it"), "{message}");
+        let checked = Store::schema_state(&world.address).await;
+        assert!(matches!(checked, Err(StoreError::Migrate(MigrationError::Newer { .. }))), "{checked:?}");
     });
 }
 

@@ -4,11 +4,13 @@ mod fixture;
 mod past;
 
 use windlass_core::quarantine::Subject;
-use windlass_store::{EventFilter, EventOrder, Reading, Store, Verified};
+use windlass_store::{
+    Address, EventFilter, EventOrder, MigrationError, Reading, Store, StoreError, Verified,
+};
 
-use crate::world::{at, entry, event, node, node_key};
+use crate::world::{at, entry, event, node, node_key, runtime};
 use fixture::{ACCOUNT, ENTRIES, FILE, PROPOSAL, REPOSITORY, RUN, UNFINISHED_RUN, USER, accepted};
-use past::{Past, at_every_version};
+use past::{Past, at_every_version, at_version, last_version};
 
 /// Columns that a migration renamed: the migration, the table, the name before and after.
 const RENAMED: &[(i64, &str, &str, &str)] = &[
@@ -34,6 +36,7 @@ fn every_row_of_every_earlier_schema_is_kept_and_a_second_open_changes_nothing()
         for (table, rows) in &before {
             assert!(!rows.is_empty(), "the fixture has no row for {table} at migration {}", past.version);
         }
+        assert_pending(&past).await;
         let store = Store::open(&past.address).await.unwrap();
         columns.retain(|table, _| !is_emptied(&past, table));
         for (table, names) in &mut columns {
@@ -47,6 +50,54 @@ fn every_row_of_every_earlier_schema_is_kept_and_a_second_open_changes_nothing()
         }
         store.close().await;
         assert_second_open_changes_nothing(&past).await;
+    });
+}
+
+/// Asking which migrations are pending names those after the version, and changes nothing.
+async fn assert_pending(past: &Past) {
+    let (columns, applied) = (past.columns().await, past.applied().await);
+    let state = Store::schema_state(&past.address).await.unwrap();
+    assert_eq!(i64::try_from(state.applied).unwrap(), past.version);
+    let pending: Vec<i64> = state.pending.iter().map(|migration| migration.number).collect();
+    assert_eq!(pending, (past.version + 1..=last_version()).collect::<Vec<_>>());
+    assert_eq!((past.columns().await, past.applied().await), (columns, applied));
+}
+
+#[test]
+fn a_migration_that_was_changed_after_it_was_applied_is_refused() {
+    at_version(3, |past| async move {
+        past.raw
+            .execute("UPDATE _sqlx_migrations SET checksum = checksum || checksum WHERE version = 2")
+            .await;
+        for refused in
+            [Store::open(&past.address).await.map(drop), Store::schema_state(&past.address).await.map(drop)]
+        {
+            let changed = matches!(refused, Err(StoreError::Migrate(MigrationError::Changed { number: 2 })));
+            assert!(changed, "{refused:?}");
+        }
+        assert_eq!(past.applied().await.len(), 3);
+    });
+}
+
+#[test]
+fn asking_for_pending_migrations_makes_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = || std::fs::read_dir(directory.path()).unwrap().count();
+    runtime().block_on(async {
+        let address = Address::Sqlite(directory.path().join("windlass.db"));
+        assert!(Store::schema_state(&address).await.is_err());
+        assert_eq!(files(), 0);
+        Store::open(&address).await.unwrap().close().await;
+        let before = files();
+        assert!(Store::schema_state(&address).await.unwrap().pending.is_empty());
+        assert_eq!(files(), before);
+        // Also of what a running server wrote and has not yet moved from its journal.
+        let store = Store::open(&address).await.unwrap();
+        let mut writing = store.write().await.unwrap();
+        writing.setting_put("name", "value").await.unwrap();
+        writing.commit().await.unwrap();
+        assert!(Store::schema_state(&address).await.unwrap().pending.is_empty());
+        store.close().await;
     });
 }
 

@@ -1,0 +1,162 @@
+//! How far the schema of a database is: which migrations it has, and which are pending. Reads only.
+
+use std::path::Path;
+
+use sqlx::migrate::{AppliedMigration, Migrate, MigrateError, Migrator};
+use sqlx::postgres::PgConnection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{Connection as _, Row as _};
+
+use crate::db::{Address, PATIENCE, Store, journal_of, postgres_options};
+use crate::error::StoreError;
+use crate::migrations::{postgres_migrator, sqlite_migrator};
+
+/// The table in which sqlx keeps which migrations were applied.
+const TABLE: &str = "_sqlx_migrations";
+
+/// Why the schema of a database is not, or cannot become, the one this version of Windlass uses.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrationError {
+    /// A newer version used the database.
+    #[error(
+        "the database has migration {number}, and this version of Windlass knows {known}: a newer version upgraded it"
+    )]
+    Newer {
+        /// A migration that is not known here.
+        number: i64,
+        /// The last that is.
+        known: i64,
+    },
+    /// A migration is not the one that was applied.
+    #[error(
+        "migration {number} of this program is not the one that was applied to the database: their checksums differ"
+    )]
+    Changed {
+        /// Which.
+        number: i64,
+    },
+    /// A migration was applied only in part.
+    #[error("migration {number} was applied to the database only in part")]
+    Partial {
+        /// Which.
+        number: i64,
+    },
+    /// Reading or applying migrations failed.
+    #[error("the database could not be brought up to date: {0}")]
+    Failed(#[source] MigrateError),
+}
+
+impl MigrationError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            MigrationError::Newer { .. } => {
+                "start the newer version, or restore a backup that was made before the upgrade"
+            }
+            MigrationError::Changed { .. } => {
+                "use a released version of Windlass; if this is one, restore a backup: someone changed the database"
+            }
+            MigrationError::Partial { .. } => "restore a backup that was made before the upgrade",
+            MigrationError::Failed(_) => {
+                "nothing of the migration that failed was applied; remove the cause and try again"
+            }
+        }
+    }
+}
+
+impl From<MigrateError> for MigrationError {
+    fn from(error: MigrateError) -> MigrationError {
+        match error {
+            MigrateError::VersionMissing(number) => MigrationError::Newer { number, known: last_known() },
+            MigrateError::VersionMismatch(number) => MigrationError::Changed { number },
+            MigrateError::Dirty(number) => MigrationError::Partial { number },
+            error => MigrationError::Failed(error),
+        }
+    }
+}
+
+/// A migration that is not applied yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingMigration {
+    /// Its number.
+    pub number: i64,
+    /// Its name.
+    pub name: String,
+}
+
+/// Which migrations a database has. Each of them has the checksum of the one this program knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaState {
+    /// How many are applied.
+    pub applied: usize,
+    /// Those that are not, in order.
+    pub pending: Vec<PendingMigration>,
+}
+
+impl Store {
+    /// Reads which migrations a database has, and changes nothing: neither a file nor a table is made. Fails if the
+    /// database has other migrations than this program knows.
+    pub async fn schema_state(address: &Address) -> Result<SchemaState, StoreError> {
+        let (applied, migrator) = match address {
+            Address::Sqlite(path) => (applied_in_sqlite(path).await?, sqlite_migrator()),
+            Address::Postgres(url) => (applied_in_postgres(url.expose()).await?, postgres_migrator()),
+        };
+        Ok(compare(&applied, &migrator)?)
+    }
+}
+
+async fn applied_in_sqlite(path: &Path) -> Result<Vec<AppliedMigration>, StoreError> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .read_only(true)
+        // While someone uses the database there is a journal to be read, too. Without one, SQLite would make one.
+        .immutable(!journal_of(path).exists())
+        .busy_timeout(PATIENCE);
+    let mut connection = SqliteConnection::connect_with(&options).await?;
+    let sql = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = $1";
+    let tables: i64 = sqlx::query(sql).bind(TABLE).fetch_one(&mut connection).await?.try_get(0)?;
+    let applied = if tables == 0 { Vec::new() } else { applied_in(&mut connection).await? };
+    connection.close().await?;
+    Ok(applied)
+}
+
+async fn applied_in_postgres(url: &str) -> Result<Vec<AppliedMigration>, StoreError> {
+    let options = postgres_options(url)?.options([("default_transaction_read_only", "on")]);
+    let mut connection = PgConnection::connect_with(&options).await?;
+    let sql = "SELECT to_regclass($1) IS NOT NULL";
+    let is_there: bool = sqlx::query(sql).bind(TABLE).fetch_one(&mut connection).await?.try_get(0)?;
+    let applied = if is_there { applied_in(&mut connection).await? } else { Vec::new() };
+    connection.close().await?;
+    Ok(applied)
+}
+
+async fn applied_in(connection: &mut impl Migrate) -> Result<Vec<AppliedMigration>, MigrationError> {
+    if let Some(number) = connection.dirty_version(TABLE).await? {
+        return Err(MigrationError::Partial { number });
+    }
+    Ok(connection.list_applied_migrations(TABLE).await?)
+}
+
+fn compare(applied: &[AppliedMigration], migrator: &Migrator) -> Result<SchemaState, MigrationError> {
+    let is_applied = |number: i64| applied.iter().any(|it| it.version == number);
+    for found in applied {
+        match migrator.iter().find(|known| known.version == found.version) {
+            None => return Err(MigrationError::Newer { number: found.version, known: last_known() }),
+            Some(known) if known.checksum != found.checksum => {
+                return Err(MigrationError::Changed { number: found.version });
+            }
+            Some(_) => {}
+        }
+    }
+    let pending = migrator
+        .iter()
+        .filter(|known| !is_applied(known.version))
+        .map(|known| PendingMigration { number: known.version, name: known.description.to_string() })
+        .collect();
+    Ok(SchemaState { applied: applied.len(), pending })
+}
+
+/// The number of the last migration that this program knows.
+fn last_known() -> i64 {
+    sqlite_migrator().iter().map(|known| known.version).max().unwrap_or_default()
+}
