@@ -114,6 +114,11 @@ impl AnyConnection {
         self.execute_of(sql.into_sql_str(), values, Reuse::Likely).await
     }
 
+    /// Does a statement put together from our own texts.
+    pub(crate) async fn execute_built(&mut self, sql: String, values: Vec<Value>) -> Result<u64, StoreError> {
+        self.execute_of(AssertSqlSafe(sql).into_sql_str(), values, Reuse::Likely).await
+    }
+
     async fn execute_of(
         &mut self,
         sql: sqlx::SqlStr,

@@ -5,6 +5,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Value, values};
 use crate::write::{AccountWriting, Writing};
 
@@ -59,9 +60,17 @@ impl AccountWriting {
 
 impl Writing {
     /// Forgets what was made before a moment, in accounts where no proposal is older.
-    pub async fn content_differences_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        let sql = "DELETE FROM content_differences WHERE made_at < $1 AND NOT EXISTS (SELECT 1 FROM proposals \
-                   WHERE proposals.account_id = content_differences.account_id AND proposals.opened_at < $1)";
-        self.connection.execute(sql, values![before]).await
+    pub async fn content_differences_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new(
+            "content_differences",
+            "account_id, path, before_id, after_id",
+            "made_at < $1 AND NOT EXISTS (SELECT 1 FROM proposals \
+             WHERE proposals.account_id = content_differences.account_id AND proposals.opened_at < $1)",
+        );
+        self.delete_old(old, values![before], budget).await
     }
 }

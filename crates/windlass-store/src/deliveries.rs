@@ -7,6 +7,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
@@ -335,8 +336,12 @@ impl Writing {
     }
 
     /// Forgets deliveries older than a moment that are over.
-    pub async fn deliveries_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        let sql = "DELETE FROM deliveries WHERE created_at < $1 AND state <> 'pending'";
-        self.connection.execute(sql, values![before]).await
+    pub async fn deliveries_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("deliveries", "id", "created_at < $1 AND state <> 'pending'");
+        self.delete_old(old, values![before], budget).await
     }
 }

@@ -8,6 +8,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -168,9 +169,14 @@ impl Writing {
     }
 
     /// Forgets acceptances whose time is over.
-    pub async fn acceptances_forget(&mut self, now: Timestamp) -> Result<u64, StoreError> {
-        let sql = "DELETE FROM acceptances WHERE until IS NOT NULL AND until <= $1";
-        self.connection.execute(sql, values![now]).await
+    pub async fn acceptances_forget(
+        &mut self,
+        now: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old =
+            OldRows::new("acceptances", "repository_id, kind, name", "until IS NOT NULL AND until <= $1");
+        self.delete_old(old, values![now], budget).await
     }
 
     /// Notes a change made by hand.

@@ -7,6 +7,7 @@ use windlass_core::time::Timestamp;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::page::{like_pattern, search_pattern};
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
@@ -123,8 +124,10 @@ impl Writing {
         &mut self,
         before: Timestamp,
         important_before: Timestamp,
+        budget: &mut RowBudget,
     ) -> Result<u64, StoreError> {
-        let sql = "DELETE FROM events WHERE at < $1 AND (at < $2 OR severity NOT IN ('high', 'critical'))";
-        self.connection.execute(sql, values![before, important_before]).await
+        let condition = "at < $1 AND (at < $2 OR severity NOT IN ('high', 'critical'))";
+        let old = OldRows::new("events", "account_id, seq", condition);
+        self.delete_old(old, values![before, important_before], budget).await
     }
 }

@@ -5,6 +5,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -255,8 +256,12 @@ impl Writing {
     }
 
     /// Forgets reports that did not change for long.
-    pub async fn forge_reports_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        let sql = "DELETE FROM forge_reports WHERE updated_at < $1";
-        self.connection.execute(sql, values![before]).await
+    pub async fn forge_reports_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("forge_reports", "repository_id, kind, subject", "updated_at < $1");
+        self.delete_old(old, values![before], budget).await
     }
 }

@@ -4,6 +4,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -107,7 +108,12 @@ impl Writing {
     }
 
     /// Forgets invitations that have expired.
-    pub async fn invitations_forget(&mut self, now: Timestamp) -> Result<u64, StoreError> {
-        self.connection.execute("DELETE FROM invitations WHERE expires_at <= $1", values![now]).await
+    pub async fn invitations_forget(
+        &mut self,
+        now: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("invitations", "id", "expires_at <= $1");
+        self.delete_old(old, values![now], budget).await
     }
 }

@@ -9,6 +9,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Store;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::values;
 use crate::write::Writing;
 
@@ -91,9 +92,13 @@ impl Writing {
     }
 
     /// Forgets leases nobody has held for long.
-    pub async fn leases_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+    pub async fn leases_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
         // Those given back keep their epoch for as long, so that a late writer is still told apart.
-        let sql = "DELETE FROM leases WHERE ABS(expires_at) <= $1";
-        self.connection.execute(sql, values![before]).await
+        let old = OldRows::new("leases", "name", "ABS(expires_at) <= $1");
+        self.delete_old(old, values![before], budget).await
     }
 }

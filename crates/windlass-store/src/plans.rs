@@ -12,6 +12,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::RowBudget;
 use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
@@ -233,16 +234,33 @@ impl Writing {
     }
 
     /// Forgets plans older than a moment that no run names any more. What was approved of them stays on the record.
-    pub async fn plans_forget(&mut self, before: Timestamp) -> Result<(), StoreError> {
-        for sql in [
-            "DELETE FROM plan_steps WHERE plan_id IN (SELECT plans.id FROM plans WHERE created_at < $1 \
-             AND NOT EXISTS (SELECT 1 FROM sync_runs WHERE sync_runs.plan_id = plans.id))",
-            "DELETE FROM plans WHERE created_at < $1 \
-             AND NOT EXISTS (SELECT 1 FROM sync_runs WHERE sync_runs.plan_id = plans.id)",
-        ] {
-            self.connection.execute(sql, values![before]).await?;
+    /// Each goes as a whole, because a plan without some of its changes would be a wrong one: the last may take more rows
+    /// than the budget has left.
+    pub async fn plans_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        if budget.is_spent() {
+            return Ok(0);
         }
-        Ok(())
+        let sql = "SELECT plans.id, (SELECT COUNT(*) FROM plan_steps WHERE plan_steps.plan_id = plans.id) FROM plans \
+                   WHERE created_at < $1 AND NOT EXISTS (SELECT 1 FROM sync_runs WHERE sync_runs.plan_id = plans.id) \
+                   LIMIT $2";
+        let mut ids: Vec<Vec<Value>> = Vec::new();
+        for row in &mut self.connection.rows(sql, values![before, budget.left()]).await? {
+            if budget.is_spent() {
+                break;
+            }
+            ids.push(values![row.text()?]);
+            budget.spend(1 + row.count()? as u64);
+        }
+        for prefix in
+            ["DELETE FROM plan_steps WHERE plan_id IN (VALUES", "DELETE FROM plans WHERE id IN (VALUES"]
+        {
+            self.connection.execute_many(prefix, ids.clone(), ")").await?;
+        }
+        Ok(ids.len() as u64)
     }
 }
 

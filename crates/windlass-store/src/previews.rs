@@ -4,6 +4,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -178,7 +179,12 @@ impl Writing {
     }
 
     /// Forgets previews that were made before this. Returns how many.
-    pub async fn previews_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        self.connection.execute("DELETE FROM previews WHERE created_at < $1", values![before]).await
+    pub async fn previews_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("previews", "id", "created_at < $1");
+        self.delete_old(old, values![before], budget).await
     }
 }

@@ -10,6 +10,7 @@ use windlass_core::time::Timestamp;
 
 use crate::error::StoreError;
 use crate::resources::read_spec;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
@@ -332,13 +333,17 @@ impl Writing {
         &mut self,
         before: Timestamp,
         failed_before: Timestamp,
+        budget: &mut RowBudget,
     ) -> Result<u64, StoreError> {
         const OLD: &str = "SELECT old.id FROM proposals AS old WHERE closed_at < $1 AND (closed_at < $2 OR status <> 'failed') \
                            AND NOT EXISTS (SELECT 1 FROM run_proposals WHERE run_proposals.proposal_id = old.id)";
-        let sql = format!("DELETE FROM approvals WHERE proposal_id IN ({OLD})");
-        self.connection.rows_built(sql, values![before, failed_before]).await?;
-        let sql = format!("DELETE FROM proposals WHERE id IN ({OLD}) RETURNING id");
-        Ok(self.connection.rows_built(sql, values![before, failed_before]).await?.len() as u64)
+        let values = || values![before, failed_before];
+        let approvals = format!("proposal_id IN ({OLD} LIMIT $3)");
+        let approvals = OldRows::new("approvals", "proposal_id, approver, digest", approvals);
+        self.delete_old(approvals, values(), budget).await?;
+        let alone = "NOT EXISTS (SELECT 1 FROM approvals WHERE approvals.proposal_id = old.id)";
+        let proposals = OldRows::new("proposals", "id", format!("id IN ({OLD} AND {alone} LIMIT $3)"));
+        self.delete_old(proposals, values(), budget).await
     }
 }
 

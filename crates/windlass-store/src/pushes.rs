@@ -5,6 +5,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::values;
 use crate::write::Writing;
 
@@ -45,7 +46,12 @@ impl Writing {
     }
 
     /// Forgets pushes from before a moment.
-    pub async fn pushes_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        self.connection.execute("DELETE FROM pushes WHERE at < $1", values![before]).await
+    pub async fn pushes_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("pushes", "repository_id, commit_sha, person", "at < $1");
+        self.delete_old(old, values![before], budget).await
     }
 }

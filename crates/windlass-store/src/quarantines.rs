@@ -5,6 +5,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::values;
 use crate::write::Writing;
 
@@ -60,10 +61,13 @@ impl Writing {
     }
 
     /// Forgets what is held against tests of repositories that are not registered: nobody could release them.
-    pub async fn suspicions_of_tests_forget(&mut self, before: Timestamp) -> Result<(), StoreError> {
-        let sql = "DELETE FROM suspicions WHERE subject LIKE 'test:%' AND at < $1";
-        self.connection.execute(sql, values![before]).await?;
-        Ok(())
+    pub async fn suspicions_of_tests_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("suspicions", "subject", "subject LIKE 'test:%' AND at < $1");
+        self.delete_old(old, values![before], budget).await
     }
 
     /// Sets what of a repository is not done any more.

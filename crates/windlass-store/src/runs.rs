@@ -9,6 +9,7 @@ use windlass_core::time::Timestamp;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::proposals::{gap_slug, people_text, read_gap, read_people};
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -267,6 +268,7 @@ impl Writing {
         &mut self,
         before: Timestamp,
         failed_before: Timestamp,
+        budget: &mut RowBudget,
     ) -> Result<u64, StoreError> {
         const OLD: &str = "SELECT old.id FROM sync_runs AS old WHERE stage = 'finished' AND created_at < $1 \
                            AND (created_at < $2 OR status NOT IN ('failed', 'partial')) \
@@ -276,9 +278,12 @@ impl Writing {
                            ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = old.id \
                            AND proposals.status IN ('pending_approval', 'approved'))";
         let values = || values![before, failed_before];
-        let sql = format!("DELETE FROM run_proposals WHERE run_id IN ({OLD})");
-        self.connection.rows_built(sql, values()).await?;
-        let sql = format!("DELETE FROM sync_runs WHERE id IN ({OLD}) RETURNING id");
-        Ok(self.connection.rows_built(sql, values()).await?.len() as u64)
+        // A run may have more proposals than one transaction deletes: it goes when the last of these rows went.
+        let members = format!("run_id IN ({OLD} LIMIT $3)");
+        let members = OldRows::new("run_proposals", "run_id, proposal_id", members);
+        self.delete_old(members, values(), budget).await?;
+        let alone = "NOT EXISTS (SELECT 1 FROM run_proposals WHERE run_proposals.run_id = old.id)";
+        let runs = OldRows::new("sync_runs", "id", format!("id IN ({OLD} AND {alone} LIMIT $3)"));
+        self.delete_old(runs, values(), budget).await
     }
 }

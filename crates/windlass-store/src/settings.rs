@@ -4,6 +4,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -102,7 +103,12 @@ impl Writing {
     }
 
     /// Forgets answers older than a moment.
-    pub async fn answers_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        self.connection.execute("DELETE FROM answers WHERE at < $1", values![before]).await
+    pub async fn answers_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("answers", "account_id, idempotency_key", "at < $1");
+        self.delete_old(old, values![before], budget).await
     }
 }

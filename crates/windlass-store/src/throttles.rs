@@ -7,6 +7,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -80,13 +81,17 @@ impl Writing {
     }
 
     /// Forgets failures whose last is older than a moment, and all but the newest so many.
-    pub async fn failures_forget(&mut self, before: Timestamp, most: usize) -> Result<u64, StoreError> {
-        let old = "DELETE FROM throttles WHERE last_at < $1";
-        let forgotten = self.connection.execute(old, values![before]).await?;
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let over = "DELETE FROM throttles WHERE subject NOT IN \
-                    (SELECT subject FROM throttles ORDER BY last_at DESC, subject LIMIT $1)";
-        Ok(forgotten + self.connection.execute(over, values![most]).await?)
+    pub async fn failures_forget(
+        &mut self,
+        before: Timestamp,
+        most: usize,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("throttles", "subject", "last_at < $1");
+        let forgotten = self.delete_old(old, values![before], budget).await?;
+        let over = "subject NOT IN (SELECT subject FROM throttles ORDER BY last_at DESC, subject LIMIT $1)";
+        let over = OldRows::new("throttles", "subject", over);
+        Ok(forgotten + self.delete_old(over, values![most], budget).await?)
     }
 
     /// Notes that a person signed in from an address block, and forgets where they were long ago.
@@ -106,7 +111,12 @@ impl Writing {
     }
 
     /// Forgets places from which nobody signed in since a moment.
-    pub async fn sign_in_places_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        self.connection.execute("DELETE FROM sign_in_places WHERE last_at < $1", values![before]).await
+    pub async fn sign_in_places_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("sign_in_places", "user_id, block", "last_at < $1");
+        self.delete_old(old, values![before], budget).await
     }
 }

@@ -6,6 +6,7 @@ use windlass_core::time::Timestamp;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::identities::Origin;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -299,7 +300,12 @@ impl Writing {
     }
 
     /// Forgets sessions that have ended.
-    pub async fn sessions_forget(&mut self, now: Timestamp) -> Result<u64, StoreError> {
-        self.connection.execute("DELETE FROM sessions WHERE expires_at <= $1", values![now]).await
+    pub async fn sessions_forget(
+        &mut self,
+        now: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("sessions", "id", "expires_at <= $1");
+        self.delete_old(old, values![now], budget).await
     }
 }

@@ -5,6 +5,7 @@ use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
@@ -126,8 +127,13 @@ impl Writing {
     }
 
     /// Forgets deliveries older than a moment.
-    pub async fn webhook_deliveries_forget(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        self.connection.execute("DELETE FROM webhook_deliveries WHERE at < $1", values![before]).await
+    pub async fn webhook_deliveries_forget(
+        &mut self,
+        before: Timestamp,
+        budget: &mut RowBudget,
+    ) -> Result<u64, StoreError> {
+        let old = OldRows::new("webhook_deliveries", "repository_id, identity", "at < $1");
+        self.delete_old(old, values![before], budget).await
     }
 
     /// Syncs a repository no later than at a moment.

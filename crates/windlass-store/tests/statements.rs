@@ -24,7 +24,7 @@ use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
 use windlass_store::{
     Address, DeliveryFilter, DeliveryState, EventFilter, EventOrder, Moved, Placed, PlanPlace,
-    ProposalFilter, PullRequestWish, ReportKind, ResourceFilter, Store, Tried,
+    ProposalFilter, PullRequestWish, ReportKind, ResourceFilter, RowBudget, Store, Tried,
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
@@ -138,6 +138,10 @@ async fn what_runs_often_finds_its_rows_by_an_index() {
         }
     }
     assert!(scans.is_empty(), "{}", scans.join("\n"));
+}
+
+fn plenty() -> RowBudget {
+    RowBudget::new(1_000)
 }
 
 fn now() -> Timestamp {
@@ -329,16 +333,16 @@ async fn write(store: &Store) {
     writing.run_begin("x", now()).await.unwrap();
     let fleet = Repository::new("r".to_owned(), "a", ("fleet", "https://git.example.com/fleet"), now());
     writing.run_finish(&Run::queued("x".to_owned(), &fleet, now())).await.unwrap();
-    writing.events_forget(now(), now()).await.unwrap();
-    writing.webhook_deliveries_forget(now()).await.unwrap();
+    writing.events_forget(now(), now(), &mut plenty()).await.unwrap();
+    writing.webhook_deliveries_forget(now(), &mut plenty()).await.unwrap();
     writing.repository_hasten("r", now()).await.unwrap();
-    writing.previews_forget(now()).await.unwrap();
+    writing.previews_forget(now(), &mut plenty()).await.unwrap();
     let tried = Tried { state: DeliveryState::Sent, next_at: now(), error: None, at: now() };
     writing.delivery_tried("x", &tried).await.unwrap();
     writing.delivery_repeated("x", 1).await.unwrap();
     writing.delivery_retry("a", "x", now()).await.unwrap();
     writing.deliveries_digested("a", "p", "x").await.unwrap();
-    writing.deliveries_forget(now()).await.unwrap();
+    writing.deliveries_forget(now(), &mut plenty()).await.unwrap();
     let wish = PullRequestWish {
         account_id: "a".to_owned(),
         repository_id: "r".to_owned(),
@@ -351,10 +355,10 @@ async fn write(store: &Store) {
     writing.pull_request_done(&wish).await.unwrap();
     writing.pull_request_forget("r", 7).await.unwrap();
     writing.forge_reports_retry("r", now()).await.unwrap();
-    writing.forge_reports_forget(now()).await.unwrap();
+    writing.forge_reports_forget(now(), &mut plenty()).await.unwrap();
     writing.plan_confirm("x", "c").await.unwrap();
     writing.run_planned("x", None, None).await.unwrap();
-    writing.plans_forget(now()).await.unwrap();
+    writing.plans_forget(now(), &mut plenty()).await.unwrap();
     writing.approval_set_carry("x", "y").await.unwrap();
     writing.approval_set_fall("x", "moved", now()).await.unwrap();
     writing.proposals_keep_until(&[("x", now())]).await.unwrap();

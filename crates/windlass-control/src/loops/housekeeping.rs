@@ -6,6 +6,7 @@ use std::time::Duration;
 use windlass_core::apply::governing_repository;
 use windlass_core::proposal::{Proposal, Status, expires_at};
 use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, Proposal, RowBudget, Store, StoreError, Writing};
 use windlass_store::{AccountWriting, StoreError};
 
 use crate::clock::now;
@@ -44,6 +45,19 @@ const MOST_FAILURES: usize = 50_000;
 /// How long it is remembered from where someone signed in.
 const PLACES_KEPT: Duration = Duration::from_secs(90 * DAY.as_secs());
 
+/// How much one turn deletes at most.
+#[derive(Clone, Copy, Debug)]
+struct ForgetBounds {
+    /// Rows in one transaction.
+    rows: usize,
+    /// Transactions.
+    transactions: usize,
+}
+
+/// A thousand rows keep the write lock for some milliseconds. A hundred thousand in a turn, one a minute, are more than a
+/// server writes in that time, and do not keep proposals from expiring.
+const TURN: ForgetBounds = ForgetBounds { rows: 1_000, transactions: 100 };
+
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Control) {
     // A short life is over when it says so, not when the next cleaning comes round.
@@ -55,28 +69,53 @@ async fn turn(server: &Control) -> Result<(), StoreError> {
     let now = now();
     server.retry_writing(now).await?;
     expire(server, now).await?;
-    let mut writing = server.store().write().await?;
-    let (old, very_old) = (now.before(KEPT), now.before(FAILURES_KEPT));
-    writing.acceptances_forget(now).await?;
-    writing.sessions_forget(now).await?;
-    writing.invitations_forget(now).await?;
-    writing.answers_forget(now.before(ANSWERS_KEPT)).await?;
-    writing.suspicions_of_tests_forget(now.before(TESTS_HELD)).await?;
-    writing.webhook_deliveries_forget(now.before(WEBHOOKS_KEPT)).await?;
-    writing.failures_forget(now.before(DAY), MOST_FAILURES).await?;
-    writing.sign_in_places_forget(now.before(PLACES_KEPT)).await?;
-    writing.pushes_forget(old).await?;
-    writing.leases_forget(now.before(DAY)).await?;
-    writing.previews_forget(now.before(PREVIEWS_KEPT)).await?;
-    writing.runs_forget(old, very_old).await?;
-    writing.plans_forget(old).await?;
-    writing.proposals_forget(old, very_old).await?;
-    writing.content_differences_forget(old).await?;
-    writing.events_forget(old, very_old).await?;
-    writing.deliveries_forget(now.before(DELIVERIES_KEPT)).await?;
-    writing.forge_reports_forget(old).await?;
-    writing.commit().await?;
+    forget_old(server.store(), now, TURN).await?;
     count(server).await
+}
+
+/// Deletes what is older than it is kept, in transactions of few rows: between them, others write.
+async fn forget_old(store: &Store, now: Timestamp, bounds: ForgetBounds) -> Result<(), StoreError> {
+    for _ in 0..bounds.transactions {
+        let mut budget = RowBudget::new(bounds.rows);
+        let mut writing = store.write().await?;
+        forget_batch(&mut writing, now, &mut budget).await?;
+        writing.commit().await?;
+        if !budget.is_spent() {
+            return Ok(());
+        }
+        // Whoever waits for the writer gets it before the next batch.
+        tokio::task::yield_now().await;
+    }
+    tracing::info!("there are more old records than one turn deletes; the next turn continues");
+    Ok(())
+}
+
+/// Deletes what is older than it is kept, as far as the budget goes.
+async fn forget_batch(
+    writing: &mut Writing,
+    now: Timestamp,
+    budget: &mut RowBudget,
+) -> Result<(), StoreError> {
+    let (old, very_old) = (now.before(KEPT), now.before(FAILURES_KEPT));
+    writing.acceptances_forget(now, budget).await?;
+    writing.sessions_forget(now, budget).await?;
+    writing.invitations_forget(now, budget).await?;
+    writing.answers_forget(now.before(ANSWERS_KEPT), budget).await?;
+    writing.suspicions_of_tests_forget(now.before(TESTS_HELD), budget).await?;
+    writing.webhook_deliveries_forget(now.before(WEBHOOKS_KEPT), budget).await?;
+    writing.failures_forget(now.before(DAY), MOST_FAILURES, budget).await?;
+    writing.sign_in_places_forget(now.before(PLACES_KEPT), budget).await?;
+    writing.pushes_forget(old, budget).await?;
+    writing.leases_forget(now.before(DAY), budget).await?;
+    writing.previews_forget(now.before(PREVIEWS_KEPT), budget).await?;
+    writing.runs_forget(old, very_old, budget).await?;
+    writing.plans_forget(old, budget).await?;
+    writing.proposals_forget(old, very_old, budget).await?;
+    writing.content_differences_forget(old, budget).await?;
+    writing.events_forget(old, very_old, budget).await?;
+    writing.deliveries_forget(now.before(DELIVERIES_KEPT), budget).await?;
+    writing.forge_reports_forget(old, budget).await?;
+    Ok(())
 }
 
 /// Tells how things stand on the whole.
@@ -160,5 +199,51 @@ fn why_expired(proposal: &Proposal) -> String {
     match proposal.is_direct() {
         true => format!("{why}; whoever still wants it asks for it again"),
         false => format!("{why}; the next sync offers it again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_store::{Address, EventFilter, EventOrder, NewEvent, Severity};
+
+    use super::*;
+
+    async fn tell(store: &Store, at: Timestamp, count: usize) {
+        let mut writing = store.write_account("").await.expect("the installation's account is always there");
+        for _ in 0..count {
+            writing.event(NewEvent {
+                kind: "test",
+                severity: Severity::Low,
+                resource: None,
+                repository_id: None,
+                correlation_id: None,
+                source: "test".to_owned(),
+                message: "something happened".to_owned(),
+                payload: serde_json::json!({}),
+                at,
+            });
+        }
+        writing.commit().await.expect("the events are stored");
+    }
+
+    async fn left(store: &Store) -> usize {
+        let mut reading = store.read().await.expect("a connection");
+        let order = EventOrder::OldestAfter(0);
+        reading.events("", &EventFilter::default(), order, 1_000).await.expect("events").len()
+    }
+
+    #[tokio::test]
+    async fn a_turn_deletes_no_more_than_its_bounds_and_the_next_goes_on() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let address = Address::Sqlite(directory.path().join("windlass.db"));
+        let store = Store::open(&address).await.expect("a fresh database");
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        tell(&store, now.before(2 * KEPT), 35).await;
+        tell(&store, now, 3).await;
+        let bounds = ForgetBounds { rows: 10, transactions: 2 };
+        for expected in [18, 3, 3] {
+            forget_old(&store, now, bounds).await.expect("old events can be deleted");
+            assert_eq!(left(&store).await, expected);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use windlass_store::{EventFilter, EventOrder, Store, Verified};
 
-use crate::world::{at, entry, event, node, node_key, on_both, on_postgres};
+use crate::world::{at, entry, event, node, node_key, on_both, on_postgres, plenty};
 
 #[test]
 fn numbers_are_gapless_and_in_the_order_of_commits_whoever_writes() {
@@ -96,7 +96,7 @@ async fn write_unscoped(store: &Store, repository_id: &str) {
     writing.failure_add("ada", None, at(1)).await.unwrap();
     writing.repository_ran(repository_id, "run", "success", None, at(2)).await.unwrap();
     writing.setting_put("last", "x").await.unwrap();
-    writing.events_forget(at(0), at(0)).await.unwrap();
+    writing.events_forget(at(0), at(0), &mut plenty()).await.unwrap();
     writing.commit().await.unwrap();
 }
 

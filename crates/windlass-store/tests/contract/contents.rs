@@ -3,7 +3,7 @@
 use windlass_core::content::{ContentChange, ContentDifference, ContentId, FileSide};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 
-use crate::world::{at, on_both};
+use crate::world::{at, on_both, plenty};
 
 fn change(path: &str, after: u8) -> ContentChange {
     let before = (after > 1).then(|| ContentId::blob([after - 1; 20]));
@@ -34,7 +34,7 @@ fn a_difference_is_kept_once_and_never_replaced_by_less() {
         drop(reading);
         let mut writing = world.store.write().await.unwrap();
         assert_eq!(
-            writing.content_differences_forget(at(2)).await.unwrap(),
+            writing.content_differences_forget(at(2), &mut plenty()).await.unwrap(),
             1,
             "the one that was used later stays"
         );

@@ -5,7 +5,7 @@ use windlass_core::event::EventKind;
 use windlass_core::time::Timestamp;
 use windlass_store::{Behind, Delivery, DeliveryFilter, DeliveryState, Tried, new_id};
 
-use crate::world::{World, at, on_both};
+use crate::world::{World, at, on_both, plenty};
 
 fn delivery(account: &str, provider: &str, seq: Option<i64>, second: i64) -> Delivery {
     Delivery {
@@ -203,7 +203,7 @@ fn old_deliveries_are_forgotten_but_not_those_on_their_way() {
         tried(&world, &all[0].id, DeliveryState::Sent, at(1)).await;
         tried(&world, &all[2].id, DeliveryState::Sent, at(1)).await;
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.deliveries_forget(at(9)).await.unwrap(), 1);
+        assert_eq!(writing.deliveries_forget(at(9), &mut plenty()).await.unwrap(), 1);
         writing.commit().await.unwrap();
     });
 }

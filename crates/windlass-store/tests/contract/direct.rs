@@ -4,7 +4,7 @@ use windlass_core::gate::{Contributor, Contributors, ContributorsGap, MAX_PUSHER
 use windlass_core::proposal::{Proposal, Status};
 
 use crate::proposals::moved;
-use crate::world::{at, on_both, proposal};
+use crate::world::{at, on_both, plenty, proposal};
 
 /// A direct change of a node, as if someone of the account made it.
 fn direct(template: &Proposal, account_id: &str, owner_id: Option<&str>) -> Proposal {
@@ -93,7 +93,7 @@ fn who_pushed_a_commit_or_anything_since_is_told_until_it_is_forgotten() {
             let found = writing.pushers(&fleet, commit, since).await.unwrap();
             assert_eq!(names(&found), expected, "{commit}");
         }
-        assert_eq!(writing.pushes_forget(at(6)).await.unwrap(), 2);
+        assert_eq!(writing.pushes_forget(at(6), &mut plenty()).await.unwrap(), 2);
         assert_eq!(names(&writing.pushers(&fleet, "c1", at(0)).await.unwrap()), ["cy"]);
         writing.commit().await.unwrap();
         let mut writing = world.store.write_account(&acme).await.unwrap();

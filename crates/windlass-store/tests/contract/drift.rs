@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_core::drift::Acceptance;
 use windlass_store::{Drift, NewWanted};
 
-use crate::world::{at, node, node_key, on_both};
+use crate::world::{at, node, node_key, on_both, plenty};
 
 #[test]
 fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
@@ -38,7 +38,7 @@ fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
         let mut found = writing.acceptances_among(&among).await.unwrap();
         found.sort_by(|one, other| one.0.key.cmp(&other.0.key));
         assert_eq!(found, [(accepted("a", Some(9)), None), (accepted("b", None), Some(eu.digest()))]);
-        assert_eq!(writing.acceptances_forget(at(6)).await.unwrap(), 1);
+        assert_eq!(writing.acceptances_forget(at(6), &mut plenty()).await.unwrap(), 1);
         assert!(writing.acceptance_remove(&fleet.id, &node_key("a")).await.unwrap());
         assert!(!writing.acceptance_remove(&fleet.id, &node_key("a")).await.unwrap());
         assert_eq!(writing.acceptances(&fleet.id).await.unwrap(), [accepted("b", None)]);

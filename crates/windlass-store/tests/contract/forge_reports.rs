@@ -3,7 +3,7 @@
 use windlass_core::run::Run;
 use windlass_store::{ForgeReport, NewForgeReport, ReportKind, ReportState, Writing, new_id};
 
-use crate::world::{World, at, on_both};
+use crate::world::{World, at, on_both, plenty};
 
 fn new<'r>(account: &'r str, repository: &'r str, subject: &'r str, content: &'r str) -> NewForgeReport<'r> {
     NewForgeReport {
@@ -74,7 +74,11 @@ fn what_was_given_up_is_tried_again_when_its_repository_changed() {
         assert_eq!(writing.forge_reports_retry(&fleet, at(5)).await.unwrap(), 1);
         let again = due(&mut writing, 5).await;
         assert_eq!((again.len(), again[0].attempts), (1, 0));
-        assert_eq!(writing.forge_reports_forget(at(5)).await.unwrap(), 1, "what was sent long ago");
+        assert_eq!(
+            writing.forge_reports_forget(at(5), &mut plenty()).await.unwrap(),
+            1,
+            "what was sent long ago"
+        );
         writing.forge_reports_remove(&fleet).await.unwrap();
         assert!(due(&mut writing, 9999).await.is_empty());
     });

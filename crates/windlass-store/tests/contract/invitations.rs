@@ -2,7 +2,7 @@
 
 use windlass_store::{Invitation, Origin, Token, new_id};
 
-use crate::world::{World, at, on_both};
+use crate::world::{World, at, on_both, plenty};
 
 fn invitation(account_id: &str, email: &str, by: &str, expires: i64) -> Invitation {
     Invitation {
@@ -56,7 +56,7 @@ fn an_invitation_is_found_by_account_and_address_until_it_expires_and_is_decline
         let mut writing = world.store.write().await.unwrap();
         assert!(!writing.invitation_remove(&other, &first.id).await.unwrap(), "not another account's");
         assert!(writing.invitation_remove(&acme, &first.id).await.unwrap());
-        assert_eq!(writing.invitations_forget(at(10)).await.unwrap(), 1);
+        assert_eq!(writing.invitations_forget(at(10), &mut plenty()).await.unwrap(), 1);
         writing.commit().await.unwrap();
         assert!(reading.invitations(&acme, at(5)).await.unwrap().is_empty());
     });

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_store::{Lease, StoreError};
 
-use crate::world::{World, at, on_both};
+use crate::world::{World, at, on_both, plenty};
 
 const LENGTH: Duration = Duration::from_secs(30);
 
@@ -73,8 +73,8 @@ fn leases_are_forgotten_long_after_they_ran_out_or_were_given_back() {
         world.store.lease_take("two", "a", at(0), LENGTH).await.unwrap().unwrap();
         world.store.lease_take("three", "a", at(500), LENGTH).await.unwrap().unwrap();
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.leases_forget(at(29)).await.unwrap(), 0);
-        assert_eq!(writing.leases_forget(at(30)).await.unwrap(), 2);
+        assert_eq!(writing.leases_forget(at(29), &mut plenty()).await.unwrap(), 0);
+        assert_eq!(writing.leases_forget(at(30), &mut plenty()).await.unwrap(), 2);
         writing.commit().await.unwrap();
         assert_eq!(world.ask("SELECT name AS answer FROM leases").await, ["three"]);
     });

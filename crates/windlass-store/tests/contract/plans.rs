@@ -10,7 +10,7 @@ use windlass_core::resource::Kind;
 use windlass_core::run::Run;
 use windlass_store::{ApprovalSet, Moved, PlanRecord, UnopenedPlan, new_id};
 
-use crate::world::{World, at, node, node_key, on_both};
+use crate::world::{World, at, node, node_key, on_both, plenty};
 
 fn stored(names: &[String]) -> StoredPlan {
     let step = |name: &String| StoredStep {
@@ -264,12 +264,12 @@ fn plans_that_no_run_names_are_forgotten_in_time() {
         writing.plan_add(&first, &plan).await.unwrap();
         writing.plan_add(&second, &plan).await.unwrap();
         writing.run_planned(&run.id, Some(&second.id), None).await.unwrap();
-        writing.plans_forget(at(5)).await.unwrap();
+        writing.plans_forget(at(5), &mut plenty()).await.unwrap();
         let ids = "SELECT id AS answer FROM plans ORDER BY id";
         writing.commit().await.unwrap();
         assert_eq!(world.ask(ids).await.len(), 2, "not old enough");
         let mut writing = world.store.write().await.unwrap();
-        writing.plans_forget(at(6)).await.unwrap();
+        writing.plans_forget(at(6), &mut plenty()).await.unwrap();
         writing.commit().await.unwrap();
         assert_eq!(world.ask(ids).await, [second.id]);
     });

@@ -3,7 +3,7 @@
 use windlass_core::repository::Repository;
 use windlass_store::{Preview, PreviewOutcome, PreviewSource, new_id};
 
-use crate::world::{at, on_both};
+use crate::world::{at, on_both, plenty};
 
 fn preview(repository: &Repository, reference: &str, second: i64) -> Preview {
     Preview {
@@ -43,7 +43,7 @@ fn the_last_of_each_reference_is_kept_under_the_first_id() {
         assert!(listed.iter().all(|found| found.document.is_empty()));
         drop(reading);
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.previews_forget(at(3)).await.unwrap(), 1);
+        assert_eq!(writing.previews_forget(at(3), &mut plenty()).await.unwrap(), 1);
         writing.repository_remove(&fleet.id).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();

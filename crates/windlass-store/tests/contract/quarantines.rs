@@ -3,7 +3,7 @@
 use windlass_core::quarantine::{Quarantine, Quarantines, Subject, Suspicion, Work};
 use windlass_store::PullRequestWish;
 
-use crate::world::{at, on_both};
+use crate::world::{at, on_both, plenty};
 
 #[test]
 fn beginnings_are_counted_until_they_are_taken_back() {
@@ -29,7 +29,7 @@ fn beginnings_are_counted_until_they_are_taken_back() {
         writing.work_ended(subjects[0], Suspicion::default(), at(2)).await.unwrap();
         assert_eq!(writing.suspicion(subjects[0]).await.unwrap(), Suspicion::default());
         assert_ne!(writing.suspicion(subjects[1]).await.unwrap(), Suspicion::default(), "each by itself");
-        writing.suspicions_of_tests_forget(at(2)).await.unwrap();
+        writing.suspicions_of_tests_forget(at(2), &mut plenty()).await.unwrap();
         assert_eq!(writing.suspicion(test).await.unwrap(), Suspicion::default());
         writing.commit().await.unwrap();
         let mut writing = world.store.write_account(&acme).await.unwrap();

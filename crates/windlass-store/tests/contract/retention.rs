@@ -5,10 +5,10 @@ use windlass_core::event::{NewEvent, Severity};
 use windlass_core::proposal::{Approval, Status};
 use windlass_core::repository::Repository;
 use windlass_core::run::{Run, RunStatus};
-use windlass_store::{EventFilter, EventOrder, Moved, new_id};
+use windlass_store::{EventFilter, EventOrder, Moved, RowBudget, new_id};
 
 use crate::proposals::moved;
-use crate::world::{World, at, event, on_both};
+use crate::world::{World, at, event, on_both, plenty};
 
 /// A finished run of a moment, with a status.
 async fn run(world: &World, repository: &Repository, second: i64, status: RunStatus) -> Run {
@@ -44,7 +44,7 @@ fn old_runs_go_but_not_the_last_the_last_good_the_failed_and_those_still_open() 
         assert!(writing.proposal_move(&done.id, &rejected).await.unwrap());
         writing.repository_good(&fleet.id, &good.id, "c0ffee", at(10)).await.unwrap();
         writing.repository_ran(&fleet.id, &last.id, "success", None, at(10)).await.unwrap();
-        assert_eq!(writing.runs_forget(at(20), at(5)).await.unwrap(), 3);
+        assert_eq!(writing.runs_forget(at(20), at(5), &mut plenty()).await.unwrap(), 3);
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
         for (run, is_kept) in [
@@ -94,15 +94,23 @@ fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
             writing.approvals_add(&[(&proposal.id, approval)]).await.unwrap();
         }
         writing.run_proposals_add(&[(&named.id, &proposals[3].id, 0)]).await.unwrap();
-        assert_eq!(writing.proposals_forget(at(20), at(20)).await.unwrap(), 0, "the old run names them");
+        assert_eq!(
+            writing.proposals_forget(at(20), at(20), &mut plenty()).await.unwrap(),
+            0,
+            "the old run names them"
+        );
         forget_run(&mut writing, &old.id).await;
-        assert_eq!(writing.proposals_forget(at(20), at(5)).await.unwrap(), 1);
+        assert_eq!(writing.proposals_forget(at(20), at(5), &mut plenty()).await.unwrap(), 1);
         for (proposal, is_kept) in proposals.iter().zip([false, true, true, true]) {
             let name = &proposal.change.key.name;
             assert_eq!(writing.proposal(&acme, &proposal.id).await.unwrap().is_some(), is_kept, "{name}");
             assert_eq!(writing.approvals(&proposal.id).await.unwrap().len(), usize::from(is_kept), "{name}");
         }
-        assert_eq!(writing.proposals_forget(at(20), at(20)).await.unwrap(), 1, "the failed one");
+        assert_eq!(
+            writing.proposals_forget(at(20), at(20), &mut plenty()).await.unwrap(),
+            1,
+            "the failed one"
+        );
     });
 }
 
@@ -116,13 +124,17 @@ async fn forget_run(writing: &mut windlass_store::Writing, run_id: &str) {
         .filter(|proposal| proposal.status.is_open())
         .map(|proposal| proposal.id)
         .collect();
-    assert_eq!(writing.runs_forget(at(20), at(20)).await.unwrap(), 0, "it has an open proposal");
+    assert_eq!(
+        writing.runs_forget(at(20), at(20), &mut plenty()).await.unwrap(),
+        0,
+        "it has an open proposal"
+    );
     for id in &open {
         let expired = moved(Status::PendingApproval, Status::Expired);
         let late = Moved { at: at(50), ..expired };
         assert!(writing.proposal_move(id, &late).await.unwrap());
     }
-    assert_eq!(writing.runs_forget(at(20), at(20)).await.unwrap(), 1);
+    assert_eq!(writing.runs_forget(at(20), at(20), &mut plenty()).await.unwrap(), 1);
 }
 
 #[test]
@@ -142,7 +154,7 @@ fn events_that_matter_more_are_kept_for_longer_and_numbers_go_on() {
         }
         writing.commit().await.unwrap();
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.events_forget(at(10), at(5)).await.unwrap(), 3);
+        assert_eq!(writing.events_forget(at(10), at(5), &mut plenty()).await.unwrap(), 3);
         writing.commit().await.unwrap();
         world.events(&acme, &["next"]).await;
         let mut reading = world.store.read().await.unwrap();
@@ -150,5 +162,101 @@ fn events_that_matter_more_are_kept_for_longer_and_numbers_go_on() {
         let kept = reading.events(&acme, &EventFilter::default(), order, 9).await.unwrap();
         let kept: Vec<(i64, &str)> = kept.iter().map(|event| (event.seq, event.message.as_str())).collect();
         assert_eq!(kept, [(3, "high"), (4, "critical"), (6, "young"), (7, "next")]);
+    });
+}
+
+/// The tables that [`fill`] writes to.
+const FILLED: [&str; 7] =
+    ["sync_runs", "run_proposals", "proposals", "approvals", "plans", "plan_steps", "events"];
+
+/// Old runs with proposals, approvals and plans, and old events: more of each than a small budget allows. And one young
+/// event.
+async fn fill(world: &World) {
+    let acme = world.account("acme").await;
+    let fleet = world.repository(&acme, "fleet").await;
+    for number in 0..3 {
+        let old = run(world, &fleet, 1, RunStatus::Applied).await;
+        let names: Vec<String> = (0..12).map(|name| format!("edge-{number}-{name}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        world.proposals(&old, &names).await;
+        let (id, account) = (&old.id, &acme);
+        world
+            .tamper(&format!(
+                "INSERT INTO plans (id, account_id, repository_id, run_id, digest, steps, sets, created_at) \
+                 VALUES ('{id}', '{account}', '{}', '{id}', 'd', 0, '[]', 0)",
+                fleet.id
+            ))
+            .await;
+        for position in 0..4 {
+            let steps = format!("INSERT INTO plan_steps VALUES ('{id}', {position}, '[]')");
+            world.tamper(&steps).await;
+        }
+    }
+    let closed = format!("UPDATE proposals SET status = 'rejected', closed_at = {}", at(2).as_millis());
+    world.tamper(&closed).await;
+    for approver in ["ada", "bob"] {
+        let approve = "INSERT INTO approvals (proposal_id, approver, digest, at) SELECT id, ";
+        world.tamper(&format!("{approve} '{approver}', 'd', 0 FROM proposals")).await;
+    }
+    let mut writing = world.store.write_account(&acme).await.unwrap();
+    (0..25).for_each(|_| writing.event(NewEvent { at: at(1), ..event("old") }));
+    writing.event(NewEvent { at: at(90), ..event("young") });
+    writing.commit().await.unwrap();
+}
+
+async fn rows(world: &World) -> Vec<usize> {
+    let mut rows = Vec::new();
+    for table in FILLED {
+        let sql = format!("SELECT CAST(COUNT(*) AS TEXT) AS answer FROM {table}");
+        rows.push(world.ask(&sql).await[0].parse().unwrap());
+    }
+    rows
+}
+
+/// One transaction of a clean-up.
+async fn forget_batch(world: &World, budget: &mut RowBudget) {
+    let (old, mut writing) = (at(50), world.store.write().await.unwrap());
+    writing.runs_forget(old, old, budget).await.unwrap();
+    writing.plans_forget(old, budget).await.unwrap();
+    writing.proposals_forget(old, old, budget).await.unwrap();
+    writing.events_forget(old, old, budget).await.unwrap();
+    writing.commit().await.unwrap();
+}
+
+#[test]
+fn a_batch_deletes_no_more_than_its_budget_and_repeating_it_deletes_all_that_is_old() {
+    on_both(|world| async move {
+        fill(&world).await;
+        let (limit, whole_plan) = (10, 4);
+        let mut batches = 0;
+        loop {
+            let before: usize = rows(&world).await.iter().sum();
+            let mut budget = RowBudget::new(limit);
+            forget_batch(&world, &mut budget).await;
+            let deleted = before - rows(&world).await.iter().sum::<usize>();
+            assert!(deleted <= limit + whole_plan, "{deleted} rows in one transaction");
+            batches += 1;
+            if !budget.is_spent() {
+                break;
+            }
+            assert!(deleted > 0, "a spent budget was spent on something");
+        }
+        // 3 runs, 36 members, 36 proposals, 72 approvals, 3 plans of 4 steps and 25 events are 187 rows.
+        assert!((16..=20).contains(&batches), "{batches} batches");
+        assert_eq!(rows(&world).await, [0, 0, 0, 0, 0, 0, 1], "the young event alone is left");
+        let mut budget = RowBudget::new(limit);
+        forget_batch(&world, &mut budget).await;
+        assert_eq!(rows(&world).await.iter().sum::<usize>(), 1, "nothing is left to delete");
+    });
+}
+
+#[test]
+fn one_large_batch_ends_with_the_same_as_many_small_ones() {
+    on_both(|world| async move {
+        fill(&world).await;
+        let mut budget = plenty();
+        forget_batch(&world, &mut budget).await;
+        assert!(!budget.is_spent());
+        assert_eq!(rows(&world).await, [0, 0, 0, 0, 0, 0, 1]);
     });
 }

@@ -2,7 +2,7 @@
 
 use windlass_store::{Answer, KeyedRequest};
 
-use crate::world::{at, on_both};
+use crate::world::{at, on_both, plenty};
 
 #[test]
 fn a_setting_is_put_and_a_default_never_replaces_it() {
@@ -41,7 +41,7 @@ fn a_request_is_noted_once_for_each_account_answered_once_and_forgotten_in_time(
         assert!(writing.request_begin("zeta", "l", "d", at(20)).await.unwrap());
         writing.request_forget("zeta", "l").await.unwrap();
         assert_eq!(writing.request("zeta", "l").await.unwrap(), None);
-        assert_eq!(writing.answers_forget(at(20)).await.unwrap(), 1);
+        assert_eq!(writing.answers_forget(at(20), &mut plenty()).await.unwrap(), 1);
         assert_eq!(writing.request("acme", "k").await.unwrap(), None);
     });
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_core::inbound::throttle::Failures;
 
-use crate::world::{at, on_both};
+use crate::world::{at, on_both, plenty};
 
 #[test]
 fn failures_are_counted_taken_back_cleared_and_forgotten() {
@@ -21,7 +21,7 @@ fn failures_are_counted_taken_back_cleared_and_forgotten() {
         assert_eq!(writing.failures("nobody").await.unwrap(), None);
         writing.failure_take_back("ada").await.unwrap();
         assert_eq!(writing.failures("ada").await.unwrap(), Some(Failures { count: 2, last_at: at(3) }));
-        assert_eq!(writing.failures_forget(at(9), 100).await.unwrap(), 1);
+        assert_eq!(writing.failures_forget(at(9), 100, &mut plenty()).await.unwrap(), 1);
         assert_eq!(writing.failures("ada").await.unwrap(), None);
         writing.failures_clear("bob").await.unwrap();
         assert_eq!(writing.failures("bob").await.unwrap(), None);
@@ -55,7 +55,7 @@ fn no_more_subjects_are_kept_than_there_is_room_for_and_the_newest_stay() {
         for number in 0..50 {
             writing.failure_add(&format!("s{number:02}"), None, at(number)).await.unwrap();
         }
-        assert_eq!(writing.failures_forget(at(0), 20).await.unwrap(), 30);
+        assert_eq!(writing.failures_forget(at(0), 20, &mut plenty()).await.unwrap(), 30);
         assert_eq!(writing.failures_count().await.unwrap(), 20);
         assert!(writing.failures("s49").await.unwrap().is_some());
         assert!(writing.failures("s29").await.unwrap().is_none());
@@ -76,7 +76,7 @@ fn where_people_signed_in_is_remembered_for_a_while_and_not_without_end() {
         }
         assert!(!writing.sign_in_place_is_known(&user.id, "192.0.2.1").await.unwrap());
         assert!(writing.sign_in_place_is_known(&user.id, "192.0.2.49").await.unwrap());
-        assert_eq!(writing.sign_in_places_forget(at(49)).await.unwrap(), 31);
+        assert_eq!(writing.sign_in_places_forget(at(49), &mut plenty()).await.unwrap(), 31);
         assert!(writing.sign_in_place_is_known(&user.id, "192.0.2.49").await.unwrap());
     });
 }

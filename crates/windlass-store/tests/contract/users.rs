@@ -3,7 +3,7 @@
 use windlass_core::redacted::Redacted;
 use windlass_store::{Session, StoreError, new_id};
 
-use crate::world::{World, at, on_both, user};
+use crate::world::{World, at, on_both, plenty, user};
 
 #[test]
 fn a_person_is_found_by_id_and_by_address_however_it_is_spelled() {
@@ -107,9 +107,9 @@ fn ended_sessions_are_forgotten_and_others_are_not() {
         let ada = world.user("ada@example.com").await;
         let id = begin(&world, &ada.id, &acme).await;
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.sessions_forget(at(99)).await.unwrap(), 0);
+        assert_eq!(writing.sessions_forget(at(99), &mut plenty()).await.unwrap(), 0);
         assert!(writing.session(&id, at(2)).await.unwrap().is_some());
-        assert_eq!(writing.sessions_forget(at(100)).await.unwrap(), 1);
+        assert_eq!(writing.sessions_forget(at(100), &mut plenty()).await.unwrap(), 1);
     });
 }
 

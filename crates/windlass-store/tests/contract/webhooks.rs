@@ -3,7 +3,7 @@
 use windlass_core::digest::Digest;
 use windlass_store::{Received, Refused, Webhook, new_id};
 
-use crate::world::{at, on_both};
+use crate::world::{at, on_both, plenty};
 
 fn received(second: i64, outcome: &str) -> Received {
     let text = |text: &str| text.to_owned();
@@ -71,7 +71,7 @@ fn a_delivery_is_new_once_until_it_is_forgotten() {
         assert!(!writing.delivery_note(&one, identity, at(9)).await.unwrap());
         assert!(writing.delivery_note(&two, identity, at(2)).await.unwrap(), "each repository by itself");
         assert!(writing.delivery_note(&one, Digest::of(b"other"), at(2)).await.unwrap());
-        assert_eq!(writing.webhook_deliveries_forget(at(2)).await.unwrap(), 1);
+        assert_eq!(writing.webhook_deliveries_forget(at(2), &mut plenty()).await.unwrap(), 1);
         assert!(writing.delivery_note(&one, identity, at(3)).await.unwrap());
         assert!(!writing.delivery_note(&two, identity, at(3)).await.unwrap());
     });

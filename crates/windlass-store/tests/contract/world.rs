@@ -16,7 +16,7 @@ use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, Address, AuditEntry, Outcome, Store, User, new_id};
+use windlass_store::{Actor, Address, AuditEntry, Outcome, RowBudget, Store, User, new_id};
 use windlass_testkit::servers::Postgres;
 
 /// A store on a fresh database.
@@ -116,6 +116,11 @@ pub(crate) fn on_postgres<F: Future<Output = ()>>(case: impl Fn(World) -> F) {
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap()
+}
+
+/// More rows than any case has.
+pub(crate) fn plenty() -> RowBudget {
+    RowBudget::new(100_000)
 }
 
 /// A moment: so many seconds after the beginning of these tests' time.
