@@ -7,6 +7,7 @@
 
 mod accounts;
 mod approval_sets;
+mod archive;
 mod audit;
 mod check;
 mod checkpoints;
@@ -48,6 +49,7 @@ mod webhooks;
 mod write;
 
 pub use approval_sets::ApprovalSet;
+pub use archive::{ArchiveLimit, ArchivedEntries};
 pub use audit::{Actor, AuditEntry, Audited, Outcome};
 pub use check::Checked;
 pub use checkpoints::{AuditKey, Checkpoint};
@@ -75,6 +77,6 @@ pub use schema::{MigrationError, PendingMigration, SchemaState};
 pub use settings::{Answer, KeyedRequest};
 pub use tokens::Token;
 pub use users::{Member, Session, User};
-pub use verify::{AuditHead, Expected, Verified};
+pub use verify::{AuditHead, ChainCheck, Expected, Verified};
 pub use webhooks::{Received, Refused, Webhook};
 pub use write::{AccountWriting, Writing};

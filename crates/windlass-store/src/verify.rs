@@ -1,8 +1,10 @@
-//! Checking the audit log, while others go on writing to it.
+//! Checking the audit log, while others go on writing to it. A log whose first entries are archived is checked from its
+//! anchor on.
 
 use std::collections::BTreeMap;
 
-use crate::audit::{Audited, COLUMNS, read_audited};
+use crate::archive::tells_of;
+use crate::audit::Audited;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::sql::values;
@@ -26,9 +28,6 @@ pub enum Verified {
     },
 }
 
-/// Entries read at a time.
-const AT_ONCE: i64 = 2_000;
-
 /// An entry that others follow; number 0 without a hash is the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditHead {
@@ -47,10 +46,41 @@ pub struct Expected {
     pub seen: Option<AuditHead>,
 }
 
+/// Checks that entries follow one another, wherever they are from.
+#[derive(Clone, Debug)]
+pub struct ChainCheck {
+    account_id: String,
+    last: AuditHead,
+}
+
+impl ChainCheck {
+    /// Of the log of an account, after an entry that is known to be good.
+    pub fn after(account_id: &str, good: AuditHead) -> ChainCheck {
+        ChainCheck { account_id: account_id.to_owned(), last: good }
+    }
+
+    /// What is wrong with the next entry, if anything is.
+    pub fn check(&mut self, entry: &Audited) -> Result<(), String> {
+        if let Some(fault) = fault_of(entry, &self.account_id, &self.last) {
+            return Err(fault);
+        }
+        self.last = AuditHead { seq: entry.seq, hash: entry.hash.clone() };
+        Ok(())
+    }
+
+    /// The last entry that was good.
+    pub fn head(&self) -> &AuditHead {
+        &self.last
+    }
+}
+
 /// The places of a log whose hashes are known from elsewhere, while it is walked.
+#[derive(Default)]
 struct Known {
     at: BTreeMap<i64, String>,
     hash: Option<String>,
+    /// The last archived entry, until an entry tells that it was archived.
+    unrecorded_anchor: Option<AuditHead>,
 }
 
 impl Known {
@@ -58,6 +88,9 @@ impl Known {
     fn contradicts(&mut self, entry: &Audited) -> Option<String> {
         if self.hash.as_ref() == Some(&entry.hash) {
             self.hash = None;
+        }
+        if self.unrecorded_anchor.as_ref().is_some_and(|anchor| tells_of(entry, anchor)) {
+            self.unrecorded_anchor = None;
         }
         let known = self.at.remove(&entry.seq)?;
         (known != entry.hash)
@@ -69,10 +102,13 @@ impl Known {
         let cut = self.at.keys().next().map(|seq| {
             format!("a checkpoint tells of entry {seq}, which is not there: the log was cut short")
         });
-        let unseen = self.hash.as_ref().map(|hash| {
-            format!("no entry has the expected hash {hash}: the log was written anew or cut short")
+        let unrecorded = self.unrecorded_anchor.as_ref().map(|anchor| {
+            format!("no entry records that entries up to {} were archived: someone deleted them", anchor.seq)
         });
-        cut.or(unseen).map(|reason| Verified::Broken { seq: last.seq, reason })
+        let unseen = self.hash.as_ref().map(|hash| {
+            format!("no entry has the expected hash {hash}: it is archived, or the log was written anew or cut short")
+        });
+        cut.or(unrecorded).or(unseen).map(|reason| Verified::Broken { seq: last.seq, reason })
     }
 }
 
@@ -88,58 +124,122 @@ impl Reading {
         account_id: &str,
         expected: &Expected,
     ) -> Result<Verified, StoreError> {
+        loop {
+            let anchor = self.audit_anchor(account_id).await?;
+            let found = self.verify_whole(account_id, expected, anchor.as_ref()).await?;
+            if !self.is_archived_since(account_id, &found, anchor.as_ref()).await? {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Whether a log looks broken only because its first entries were archived while it was read.
+    async fn is_archived_since(
+        &mut self,
+        account_id: &str,
+        found: &Verified,
+        anchor: Option<&AuditHead>,
+    ) -> Result<bool, StoreError> {
+        let is_broken = matches!(found, Verified::Broken { .. });
+        Ok(is_broken && self.audit_anchor(account_id).await?.as_ref() != anchor)
+    }
+
+    async fn verify_whole(
+        &mut self,
+        account_id: &str,
+        expected: &Expected,
+        anchor: Option<&AuditHead>,
+    ) -> Result<Verified, StoreError> {
+        let broken = |seq, reason: &str| Ok(Verified::Broken { seq, reason: reason.to_owned() });
         let checkpoints = self.checkpoints(account_id, i64::MAX, i32::MAX as usize).await?;
         let mut at: BTreeMap<i64, String> =
             checkpoints.into_iter().map(|checkpoint| (checkpoint.seq, checkpoint.hash)).collect();
         if let Some(seen) = &expected.seen
             && at.insert(seen.seq, seen.hash.clone()).is_some_and(|hash| hash != seen.hash)
         {
-            let reason = "its checkpoint is not the one this server signed".to_owned();
-            return Ok(Verified::Broken { seq: seen.seq, reason });
+            return broken(seen.seq, "its checkpoint is not the one this server signed");
         }
-        let known = Known { at, hash: expected.hash.clone() };
-        self.walk(account_id, AuditHead::default(), known).await
+        let mut hash = expected.hash.clone();
+        if let Some(anchor) = anchor {
+            // What is before the anchor is in the archive. The anchor's own checkpoint vouches for it.
+            if at.get(&anchor.seq) != Some(&anchor.hash) {
+                return broken(
+                    anchor.seq,
+                    "it is the last archived entry, and its checkpoint is another or missing",
+                );
+            }
+            at = at.split_off(&(anchor.seq + 1));
+            hash = hash.filter(|hash| *hash != anchor.hash);
+        }
+        let known = Known { at, hash, unrecorded_anchor: anchor.cloned() };
+        // From the very beginning: what was put in before the first entry is found too.
+        self.walk(account_id, anchor.cloned().unwrap_or_default(), i64::MIN, known).await
     }
 
     /// Checks the entries from the first that is known to be good on, and that the log still holds the others that are.
+    /// Those that are archived count as far as the anchor does, whose signature is for the caller to check.
     pub async fn audit_verify_through(
         &mut self,
         account_id: &str,
         good: impl IntoIterator<Item = AuditHead>,
     ) -> Result<Verified, StoreError> {
-        let mut at: BTreeMap<i64, String> = good.into_iter().map(|head| (head.seq, head.hash)).collect();
-        let from = at.pop_first().map(|(seq, hash)| AuditHead { seq, hash }).unwrap_or_default();
-        self.walk(account_id, from, Known { at, hash: None }).await
+        let good: BTreeMap<i64, String> = good.into_iter().map(|head| (head.seq, head.hash)).collect();
+        loop {
+            let anchor = self.audit_anchor(account_id).await?;
+            let found = self.verify_from(account_id, good.clone(), anchor.as_ref()).await?;
+            if !self.is_archived_since(account_id, &found, anchor.as_ref()).await? {
+                return Ok(found);
+            }
+        }
     }
 
+    async fn verify_from(
+        &mut self,
+        account_id: &str,
+        mut at: BTreeMap<i64, String>,
+        anchor: Option<&AuditHead>,
+    ) -> Result<Verified, StoreError> {
+        if let Some(anchor) = anchor {
+            at = at.split_off(&anchor.seq);
+            if at.insert(anchor.seq, anchor.hash.clone()).is_some_and(|hash| hash != anchor.hash) {
+                let reason = "it is the last archived entry, and not the one that was signed".to_owned();
+                return Ok(Verified::Broken { seq: anchor.seq, reason });
+            }
+        }
+        let from = at.pop_first().map(|(seq, hash)| AuditHead { seq, hash }).unwrap_or_default();
+        let after = if from.seq == 0 { i64::MIN } else { from.seq };
+        self.walk(account_id, from, after, Known { at, ..Known::default() }).await
+    }
+
+    /// Checks the entries after a number, the first of which follows the entry it is walked from.
     async fn walk(
         &mut self,
         account_id: &str,
         from: AuditHead,
+        mut after: i64,
         mut known: Known,
     ) -> Result<Verified, StoreError> {
         let broken = |seq, reason: &str| Ok(Verified::Broken { seq, reason: reason.to_owned() });
-        // What was put in before the first entry is found too.
-        let mut after = if from.seq == 0 { i64::MIN } else { from.seq };
-        let mut last = from;
+        let mut chain = ChainCheck::after(account_id, from);
         let mut promised = 0;
         loop {
-            let entries = self.audit_after(account_id, after).await?;
+            let entries = self.audit_between(account_id, after, i64::MAX).await?;
             for entry in &entries {
-                let fault = fault_of(entry, account_id, &last).or_else(|| known.contradicts(entry));
+                let next = chain.head().seq + 1;
+                let fault = chain.check(entry).err().or_else(|| known.contradicts(entry));
                 if let Some(reason) = fault {
-                    return Ok(Verified::Broken { seq: entry.seq.min(last.seq + 1), reason });
+                    return Ok(Verified::Broken { seq: entry.seq.min(next), reason });
                 }
-                last = AuditHead { seq: entry.seq, hash: entry.hash.clone() };
-                after = last.seq;
+                after = entry.seq;
             }
             if !entries.is_empty() {
                 continue;
             }
+            let last = chain.head();
             match self.audit_head(account_id).await? {
-                Some(head) if head == last => {
+                Some(head) if head == *last => {
                     let intact = Verified::Intact { entries: last.seq, head: last.hash.clone() };
-                    return Ok(known.missing(&last).unwrap_or(intact));
+                    return Ok(known.missing(last).unwrap_or(intact));
                 }
                 // Perhaps written since the last look: what the head counts is there when the head is.
                 Some(head) if head.seq > last.seq && promised <= last.seq => promised = head.seq,
@@ -151,14 +251,6 @@ impl Reading {
                 None => return broken(last.seq, "what the last entry was is not known any more"),
             }
         }
-    }
-
-    async fn audit_after(&mut self, account_id: &str, seq: i64) -> Result<Vec<Audited>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM audit WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT {AT_ONCE}"
-        );
-        let mut rows = self.connection.rows_built(sql, values![account_id, seq]).await?;
-        rows.iter_mut().map(read_audited).collect()
     }
 
     async fn audit_head(&mut self, account_id: &str) -> Result<Option<AuditHead>, StoreError> {

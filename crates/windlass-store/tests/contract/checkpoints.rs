@@ -20,7 +20,7 @@ async fn hash_of(world: &World, account_id: &str, seq: i64) -> String {
     reading.audit(account_id, None, seq + 1, 1).await.unwrap().remove(0).hash
 }
 
-async fn sign(world: &World, account_id: &str, seq: i64) -> Checkpoint {
+pub(crate) async fn sign(world: &World, account_id: &str, seq: i64) -> Checkpoint {
     let made = checkpoint(account_id, seq, &hash_of(world, account_id, seq).await);
     let mut writing = world.store.write().await.unwrap();
     assert!(writing.checkpoint_add(&made, None).await.unwrap());

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod accounts;
+mod archive;
 mod audit;
 mod check;
 mod checkpoints;

@@ -8,6 +8,8 @@ use windlass_core::resource::{ResourceKey, Spec};
 use crate::world::{at, node, node_key, template};
 
 pub(crate) const ACCOUNT: &str = "account-1";
+/// An account whose log tells that its first entry was archived, and later is.
+pub(crate) const ARCHIVED_ACCOUNT: &str = "account-2";
 pub(crate) const USER: &str = "user-1";
 pub(crate) const REPOSITORY: &str = "repository-1";
 /// The run that the repository's last plan is from.
@@ -86,6 +88,7 @@ impl From<Digest> for Sql {
 fn people() -> Vec<String> {
     let at = moment();
     vec![
+        row!("accounts" { id: ARCHIVED_ACCOUNT, name: "beta", policy: "{}", policy_version: 1, created_at: at }),
         row!("accounts" { id: ACCOUNT, name: "acme", halted_at: at, halted_by: "ada", halt_reason: "moving",
             policy: "{}", policy_version: 1, created_at: at }),
         row!("users" { id: USER, email: "ada@example.com", name: "Ada", password_hash: "hash",
@@ -212,10 +215,14 @@ fn drift(version: i64) -> Vec<String> {
 fn log() -> Vec<String> {
     let at = moment();
     let mut statements = Vec::new();
-    for (account, entries) in [(ACCOUNT, ENTRIES), ("", 1)] {
+    for (account, entries) in [(ACCOUNT, ENTRIES), (ARCHIVED_ACCOUNT, 2), ("", 1)] {
         let mut previous = String::new();
         for seq in 1..=entries {
-            let (target, detail) = (format!("edge-{seq}"), json!({ "why": "because" }).to_string());
+            let (action, detail) = match (account, seq) {
+                (ARCHIVED_ACCOUNT, 2) => ("audit.archive", json!({ "up_to": 1, "hash": previous })),
+                _ => ("proposal.approve", json!({ "why": "because" })),
+            };
+            let (target, detail) = (format!("edge-{seq}"), detail.to_string());
             let content: Value = json!([
                 account,
                 seq,
@@ -225,7 +232,7 @@ fn log() -> Vec<String> {
                 null,
                 "192.0.2.1",
                 null,
-                "proposal.approve",
+                action,
                 "node",
                 target,
                 "done",
@@ -237,9 +244,8 @@ fn log() -> Vec<String> {
             let hash = Digest::of(content.to_string().as_bytes()).to_string();
             statements.push(
                 row!("audit" { account_id: account, seq: seq, at: at, actor: "ada", actor_id: USER,
-                address: "192.0.2.1", action: "proposal.approve", target_kind: "node", target: target,
-                outcome: "done", after_digest: "sha256:after", detail: detail, previous_hash: previous,
-                hash: hash.clone() }),
+                address: "192.0.2.1", action: action, target_kind: "node", target: target, outcome: "done",
+                after_digest: "sha256:after", detail: detail, previous_hash: previous, hash: hash.clone() }),
             );
             previous = hash;
         }
@@ -326,7 +332,8 @@ fn later_tables(version: i64) -> Vec<String> {
         statements.push(row!("audit_keys" { id: "key-1", public_key: "public", created_at: at }));
         statements.push(format!(
             "INSERT INTO audit_checkpoints (account_id, seq, hash, at, key_id, signature) \
-             SELECT account_id, seq, hash, {at}, 'key-1', 'signature' FROM audit WHERE seq = {ENTRIES}"
+             SELECT account_id, seq, hash, {at}, 'key-1', 'signature' FROM audit \
+             WHERE seq = {ENTRIES} OR account_id = '{ARCHIVED_ACCOUNT}'"
         ));
     }
     if has(10) {
@@ -336,6 +343,13 @@ fn later_tables(version: i64) -> Vec<String> {
         statements.push(
             row!("suspicions" { subject: format!("sync:{REPOSITORY}"), begun: 2, tries_alone: 0, at: at }),
         );
+    }
+    if has(15) {
+        statements.push(format!(
+            "INSERT INTO audit_anchors (account_id, seq, hash, archived_at) SELECT account_id, seq, hash, {at} \
+             FROM audit WHERE account_id = '{ARCHIVED_ACCOUNT}' AND seq = 1"
+        ));
+        statements.push(format!("DELETE FROM audit WHERE account_id = '{ARCHIVED_ACCOUNT}' AND seq = 1"));
     }
     statements
 }

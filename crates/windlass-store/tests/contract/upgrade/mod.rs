@@ -9,7 +9,9 @@ use windlass_store::{
 };
 
 use crate::world::{at, entry, event, node, node_key, runtime};
-use fixture::{ACCOUNT, ENTRIES, FILE, PROPOSAL, REPOSITORY, RUN, UNFINISHED_RUN, USER, accepted};
+use fixture::{
+    ACCOUNT, ARCHIVED_ACCOUNT, ENTRIES, FILE, PROPOSAL, REPOSITORY, RUN, UNFINISHED_RUN, USER, accepted,
+};
 use past::{Past, at_every_version, at_version, last_version};
 
 /// Columns that a migration renamed: the migration, the table, the name before and after.
@@ -205,7 +207,7 @@ async fn read_log(reading: &mut Reading) {
     let order = EventOrder::OldestAfter(0);
     let events = reading.events(ACCOUNT, &EventFilter::default(), order, 9).await.unwrap();
     assert_eq!(events.iter().map(|event| event.message.as_str()).collect::<Vec<_>>(), ["edge-1 differs"]);
-    for (account, expected) in [(ACCOUNT, ENTRIES), ("", 1)] {
+    for (account, expected) in [(ACCOUNT, ENTRIES), (ARCHIVED_ACCOUNT, 2), ("", 1)] {
         let verified = reading.audit_verify(account).await.unwrap();
         assert!(matches!(verified, Verified::Intact { entries, .. } if entries == expected), "{verified:?}");
     }
