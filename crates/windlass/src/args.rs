@@ -44,7 +44,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0   fine; for `plan` and `drift`: nothing to do
   1   problems were found, or the server refused
-  2   `plan` and `drift`: there are changes
+  2   `plan` and `drift`: there are changes; `migrate --check`: migrations are pending
   64  the command line was wrong
   69  the server could not be reached, or you are not signed in";
 
@@ -80,6 +80,11 @@ pub(crate) enum Command {
     Backup(operate::BackupOptions),
     /// Put a backup in place of a stopped server's embedded database.
     Restore(operate::RestoreOptions),
+    /// Bring the schema of a database up to date without starting a server.
+    ///
+    /// A server does the same when it starts. Make a backup and stop every server on the database first: with the embedded
+    /// database it is refused while a server runs.
+    Migrate(operate::MigrateOptions),
     /// Check a server's data and surroundings.
     Doctor(operate::DoctorOptions),
     /// Make or repair the administrator's login, on the server's machine, and print a one-time password.

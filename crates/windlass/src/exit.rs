@@ -11,7 +11,7 @@ pub(crate) enum Exit {
     Fine,
     /// Problems were found and told, or the server refused.
     Problems,
-    /// `plan` and `drift`: there are changes.
+    /// `plan` and `drift`: there are changes; `migrate --check`: migrations are pending.
     Changes,
     /// The command line was wrong.
     Usage,

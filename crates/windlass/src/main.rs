@@ -57,6 +57,7 @@ fn run(arguments: Arguments, terminal: &Terminal) -> Result<Exit, CommandError> 
         Command::Serve(options) => commands::serve::run(&options),
         Command::Backup(options) => commands::operate::backup(&options),
         Command::Restore(options) => commands::operate::restore(&options),
+        Command::Migrate(options) => commands::migrate::run(&options),
         Command::Doctor(options) => commands::operate::doctor(&options),
         Command::RecoverAdmin(options) => commands::keys::recover_admin(&options),
         Command::Key(command) => commands::keys::run(&command),

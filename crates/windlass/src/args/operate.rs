@@ -167,6 +167,17 @@ pub(crate) struct RestoreOptions {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct MigrateOptions {
+    /// List the migrations that are pending and change nothing. Exits with 2 if there are any, with 0 if the schema is up to
+    /// date, and with 1 if the database is newer than this program or the recorded checksums do not agree.
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DoctorOptions {
     #[command(flatten)]
     pub(crate) data: DataOptions,

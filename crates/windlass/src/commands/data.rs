@@ -1,5 +1,9 @@
 //! A server's data on its own machine: its database and its secret key.
 
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
 use windlass_core::redacted::Redacted;
 use windlass_server::{KeyError, KeySource};
 use windlass_store::{Address, Store, StoreError};
@@ -19,18 +23,50 @@ pub(super) fn address_of(data: &DataOptions) -> Result<Address, CommandError> {
 }
 
 pub(super) fn store_error(error: &StoreError) -> CommandError {
-    CommandError::told(error.to_string(), "check --data-dir and --database")
+    let help = match error {
+        StoreError::Migrate(error) => error.help(),
+        _ => "check --data-dir and --database",
+    };
+    CommandError::told(error.to_string(), help)
 }
 
-/// An existing database: looking after one never makes one.
-pub(super) async fn open_existing(address: &Address) -> Result<Store, CommandError> {
-    if let Address::Sqlite(path) = address
-        && !path.exists()
-    {
-        let message = format!("there is no database at {}", path.display());
-        return Err(CommandError::told(message, "check --data-dir and --database"));
+/// Refuses to go on without a database: looking after one never makes one.
+pub(super) fn require_existing(address: &Address) -> Result<(), CommandError> {
+    match address {
+        Address::Sqlite(path) if !path.exists() => {
+            let message = format!("there is no database at {}", path.display());
+            Err(CommandError::told(message, "check --data-dir and --database"))
+        }
+        _ => Ok(()),
     }
+}
+
+/// An existing database.
+pub(super) async fn open_existing(address: &Address) -> Result<Store, CommandError> {
+    require_existing(address)?;
     Store::open(address).await.map_err(|error| store_error(&error))
+}
+
+/// Keeps servers away from an embedded database for as long as the files are held. Refuses while a server uses it. Servers
+/// on PostgreSQL cannot be kept away like this.
+pub(super) fn lock_embedded(data: &DataOptions, address: &Address) -> Result<Vec<File>, CommandError> {
+    let Address::Sqlite(database) = address else { return Ok(Vec::new()) };
+    // A server locks its data directory, wherever its database is.
+    let beside = database.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directories: BTreeSet<PathBuf> =
+        [data.data_dir.as_path(), beside].iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let mut locks = Vec::new();
+    for directory in directories {
+        let lock = windlass_server::open_lock(&directory).map_err(|error| {
+            let message = format!("cannot lock {}: {error}", directory.display());
+            CommandError::told(message, "run it as the server's user")
+        })?;
+        if lock.try_lock().is_err() {
+            return Err(CommandError::told("a server uses this data", "stop it first"));
+        }
+        locks.push(lock);
+    }
+    Ok(locks)
 }
 
 /// Where the options and the environment say the secret key is.

@@ -30,6 +30,7 @@ mod load;
 mod login;
 pub(crate) mod man;
 mod mcp;
+pub(crate) mod migrate;
 mod notify;
 mod oidc;
 pub(crate) mod operate;

@@ -1,13 +1,13 @@
 //! `windlass backup`, `restore` and `doctor`: looking after a server's data.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use windlass_server::TlsFiles;
 use windlass_store::{Address, Checked, Store};
 
-use super::data::{address_of, open_existing, source_of, store_error};
+use super::data::{address_of, open_existing, require_existing, source_of, store_error};
 use super::serve::runtime;
 use super::vault;
 use crate::args::operate::{BackupOptions, DoctorOptions, RestoreOptions};
@@ -18,7 +18,9 @@ use crate::view;
 pub(crate) fn backup(options: &BackupOptions) -> Result<Exit, CommandError> {
     let address = address_of(&options.data)?;
     runtime()?.block_on(async {
-        let store = open_existing(&address).await?;
+        require_existing(&address)?;
+        // A backup before an upgrade is made with the schema that the database has.
+        let store = Store::open_unmigrated(&address).await.map_err(|error| store_error(&error))?;
         let written = store.backup(&options.file).await;
         store.close().await;
         written.map_err(|error| CommandError::told(error.to_string(), "choose another file"))

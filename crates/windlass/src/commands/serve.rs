@@ -7,6 +7,7 @@ use windlass_server::{
     CheckpointSettings, CheckpointWebhook, Config, Credentials, FirstLogin, FirstStartError, Gitea, Rhythm,
     Running, StartError, Timeouts, TlsFiles, TrustedProxies,
 };
+use windlass_store::{Address, StoreError};
 
 use super::data::{address_of, source_of};
 use super::input::read_text;
@@ -157,6 +158,7 @@ pub(super) fn start_error(error: &StartError) -> CommandError {
         StartError::DataDirectory { .. } => "choose another with --data-dir, or mend its permissions",
         StartError::InUse { .. } => "stop the other one, or use another --data-dir",
         StartError::Listen { .. } => "choose another address with --listen",
+        StartError::Store(StoreError::Migrate(error)) => error.help(),
         StartError::Store(_) => "check --database, and that the server there runs and lets you in",
         StartError::Key(error) => error.help(),
         StartError::Notifications(_) => "check that the system's certificates can be read",
