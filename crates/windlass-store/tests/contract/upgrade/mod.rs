@@ -82,6 +82,20 @@ fn a_migration_that_was_changed_after_it_was_applied_is_refused() {
 }
 
 #[test]
+fn a_backup_before_an_upgrade_has_the_schema_that_the_database_has() {
+    at_version(13, |past| async move {
+        let Address::Sqlite(path) = &past.address else { return };
+        let copy = path.with_file_name("copy.db");
+        let store = Store::open_unmigrated(&past.address).await.unwrap();
+        store.backup(&copy).await.unwrap();
+        store.close().await;
+        for address in [&past.address, &Address::Sqlite(copy)] {
+            assert_eq!(Store::schema_state(address).await.unwrap().applied, 13);
+        }
+    });
+}
+
+#[test]
 fn asking_for_pending_migrations_makes_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let files = || std::fs::read_dir(directory.path()).unwrap().count();
