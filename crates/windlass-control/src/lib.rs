@@ -5,6 +5,7 @@
 //! `loops` do what nobody asks for: load, decide, save. Whoever asks through HTTP, pages or tools comes through
 //! `windlass-server`, which is thin over this.
 
+pub mod archive;
 pub mod ask;
 pub mod caller;
 pub mod checkpoint;

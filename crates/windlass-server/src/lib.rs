@@ -21,6 +21,11 @@ pub use ipnet::IpNet as TrustedNetwork;
 pub use start::{Running, StartError, make_private, open_lock, start};
 #[cfg(feature = "otlp")]
 pub use telemetry::{Telemetry, TelemetryError};
+pub use windlass_control::archive::error::ArchiveError;
+pub use windlass_control::archive::file::{ArchiveHeader, ArchivePlace, VerifiedArchive, read_archive};
+pub use windlass_control::archive::{
+    ArchiveChain, ArchiveReport, ArchiveRequest, ServerPlace, archive_audit,
+};
 pub use windlass_control::ask::first_start::{FirstLogin, FirstStartError};
 pub use windlass_control::ask::recover::{Recovery, RecoveryError, TokenFate, recover_admin};
 pub use windlass_control::checkpoint::sign::check_checkpoints;

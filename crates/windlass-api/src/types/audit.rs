@@ -51,7 +51,7 @@ pub struct AuditList {
 pub struct AuditVerdict {
     /// Whether every entry is as it was written.
     pub intact: bool,
-    /// How many entries are.
+    /// How many entries are, with those that were archived.
     pub entries: i64,
     /// The hash of the last: keep it elsewhere to notice a log that was cut short.
     pub head: Option<String>,
@@ -65,6 +65,9 @@ pub struct AuditVerdict {
     /// The last entry that a checkpoint covers.
     #[serde(default)]
     pub signed_to: Option<i64>,
+    /// The last entry that was moved to an archive file; none if the log is whole.
+    #[serde(default)]
+    pub archived_to: Option<i64>,
 }
 
 /// The head of an audit log at some time, signed by the server.

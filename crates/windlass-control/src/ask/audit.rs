@@ -75,6 +75,7 @@ pub async fn load_verdict(
     let hash = query.expect.filter(|expect| !expect.is_empty());
     let expected = Expected { hash, seen: server.signed_heads().last(account_id) };
     let mut reading = server.store().read().await?;
+    let archived_to = reading.audit_anchor(account_id).await?.map(|anchor| anchor.seq);
     let broken = |seq: i64, reason: String| AuditVerdict {
         intact: false,
         entries: seq - 1,
@@ -83,6 +84,7 @@ pub async fn load_verdict(
         reason: Some(reason),
         checkpoints: 0,
         signed_to: None,
+        archived_to,
     };
     let (entries, head) = match reading.audit_verify_expecting(account_id, &expected).await? {
         Verified::Intact { entries, head } => (entries, head),
@@ -96,5 +98,14 @@ pub async fn load_verdict(
         return Ok(broken(fault.seq, fault.reason));
     }
     let head = Some(head);
-    Ok(AuditVerdict { intact: true, entries, head, broken_at: None, reason: None, checkpoints, signed_to })
+    Ok(AuditVerdict {
+        intact: true,
+        entries,
+        head,
+        broken_at: None,
+        reason: None,
+        checkpoints,
+        signed_to,
+        archived_to,
+    })
 }

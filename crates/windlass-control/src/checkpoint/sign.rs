@@ -94,7 +94,16 @@ async fn good_heads(
 ) -> Result<Result<Vec<AuditHead>, String>, StoreError> {
     let Some(last) = last else { return Ok(Ok(seen.into_iter().collect())) };
     let keys: Vec<AuditKeyInfo> = reading.audit_keys().await?.iter().map(key_info).collect();
-    if let Some(fault) = first_fault(&signer.public_key(), &keys, &[info(last)]) {
+    let mut judged = vec![info(last)];
+    // What is archived cannot be verified here any more: the signature of its last entry stands for it.
+    if let Some(anchor) = reading.audit_anchor(&last.account_id).await? {
+        let newest = reading.checkpoints(&last.account_id, anchor.seq.saturating_add(1), 1).await?.pop();
+        match newest.filter(|checkpoint| head_of(checkpoint) == anchor) {
+            Some(checkpoint) => judged.push(info(&checkpoint)),
+            None => return Ok(Err(format!("entry {}: it was archived without being signed", anchor.seq))),
+        }
+    }
+    if let Some(fault) = first_fault(&signer.public_key(), &keys, &judged) {
         return Ok(Err(format!("entry {}: {}", fault.seq, fault.reason)));
     }
     Ok(match seen {

@@ -72,9 +72,12 @@ fn intact_lines(verdict: &AuditVerdict) -> Vec<String> {
         Some(seq) => format!("{} signed checkpoints match it, the last at entry {seq}", verdict.checkpoints),
         None => "It has no signed checkpoint yet".to_owned(),
     };
+    let archived = verdict.archived_to.map(|seq| {
+        format!("Entries up to {seq} are archived: verify their files with windlass audit verify --archive")
+    });
     let head = verdict.head.iter();
     let head = head.map(|head| format!("Latest hash: {head}. Store it elsewhere to detect truncation."));
-    std::iter::once(signed).chain(head).collect()
+    std::iter::once(signed).chain(archived).chain(head).collect()
 }
 
 #[cfg(test)]
@@ -91,6 +94,7 @@ mod tests {
             reason: Some("entry 7 is missing".to_owned()),
             checkpoints: 0,
             signed_to: None,
+            archived_to: None,
         };
         let notice = notice_of(&broken);
         assert_eq!(notice.tone, Tone::Bad);

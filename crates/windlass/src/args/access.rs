@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use windlass_api::permission::{Permission, Role};
+use windlass_core::time::Timestamp;
 
 use super::gitops::Paging;
+use super::keys::KeyPlace;
 
 #[derive(Args, Debug)]
 pub(crate) struct NoOptions {}
@@ -75,19 +77,14 @@ pub(crate) enum AuditCommand {
     ///
     /// Keep the printed hash of the last entry elsewhere, and the public key that `windlass audit key` prints: they tell
     /// whether a log was cut short or written anew.
-    Verify {
-        /// A head that was printed or sent earlier: the log must still hold an entry with this hash.
-        #[arg(long, value_name = "HEAD")]
-        expect: Option<String>,
-
-        /// Verify the signatures of all checkpoints here, with this public key instead of trusting the server's.
-        // Keys may begin with a hyphen.
-        #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
-        public_key: Option<String>,
-
-        #[command(flatten)]
-        chain: ChainOptions,
-    },
+    Verify(VerifyOptions),
+    /// Move the first entries of a log from the database to a file, on the server's machine.
+    ///
+    /// Stop the server first. Entries up to the newest signed checkpoint within the limit go to the file, with the
+    /// checkpoint and the public keys. Log and file are verified before anything is deleted. What stays in the database
+    /// continues the file: `windlass audit verify --archive FILE` verifies both. It is on the audit record. The same command
+    /// again finishes what was interrupted.
+    Archive(ArchiveOptions),
     /// Print the public key that signs checkpoints.
     Key,
     /// List signed checkpoints, newest first.
@@ -103,6 +100,59 @@ pub(crate) enum AuditCommand {
         #[command(flatten)]
         chain: ChainOptions,
     },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct VerifyOptions {
+    /// A head that was printed or sent earlier: the log, or an archive that is given, must still hold an entry with this
+    /// hash.
+    #[arg(long, value_name = "HEAD")]
+    pub(crate) expect: Option<String>,
+
+    /// Verify the signatures of all checkpoints here, with this public key instead of trusting the server's.
+    // Keys may begin with a hyphen.
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    pub(crate) public_key: Option<String>,
+
+    /// Also verify these archive files, here, and that the log continues them. Give all of the log's archives.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) archive: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) chain: ChainOptions,
+}
+
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("limit").required(true).args(["before", "up_to"]))]
+pub(crate) struct ArchiveOptions {
+    /// Archive what was signed before this day or moment: 2026-01-31, or 2026-01-31T12:00:00Z.
+    #[arg(long, value_name = "DATE", value_parser = read_moment)]
+    pub(crate) before: Option<Timestamp>,
+
+    /// Archive up to this entry, or the last signed one before it.
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) up_to: Option<i64>,
+
+    /// The file to write. If it is there, it must be the archive that an interrupted command left.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// The account whose log is archived. Left out: the only account there is.
+    #[arg(long = "in-account", value_name = "NAME", conflicts_with = "installation")]
+    pub(crate) in_account: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) chain: ChainOptions,
+
+    #[command(flatten)]
+    pub(crate) at: KeyPlace,
+}
+
+/// Reads a day, which begins at midnight UTC, or a moment.
+fn read_moment(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z"))).ok_or_else(|| {
+        format!("`{text}` is neither a day nor a moment: write 2026-01-31 or 2026-01-31T12:00:00Z")
+    })
 }
 
 /// Which audit log.

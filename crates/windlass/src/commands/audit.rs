@@ -5,28 +5,35 @@ use windlass_api::types::{
     AuditKeys, AuditList, AuditVerdict, CheckpointEnvelope, CheckpointInfo, CheckpointList,
 };
 
+use super::audit_archive::{self, ArchiveSeries};
 use super::find;
 use super::remote::Remote;
-use crate::args::access::{AuditCommand, ChainOptions};
+use crate::args::access::{AuditCommand, ChainOptions, VerifyOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn run(command: &AuditCommand, remote: &Remote) -> Result<Exit, CommandError> {
+/// `open` signs in to the server, for those commands that ask one.
+pub(super) fn run(
+    command: &AuditCommand,
+    open: impl FnOnce() -> Result<Remote, CommandError>,
+) -> Result<Exit, CommandError> {
     match command {
+        AuditCommand::Archive(options) => return audit_archive::archive(options),
         AuditCommand::List { target, paging } => {
+            let remote = &open()?;
             let call = || remote.call(Operation::AuditList, &[]).query_if("target", target.as_ref());
             let answer = find::pages(remote, "audit", (*paging).into(), call)?;
             remote.show::<AuditList>(&answer, |list, terminal| view::access::audit(&list.audit, terminal))?;
             find::tell_more(&answer, remote)?;
         }
-        AuditCommand::Verify { expect, public_key, chain } => {
-            return verify(expect.as_deref(), public_key.as_deref(), *chain, remote);
-        }
+        AuditCommand::Verify(options) => return verify(options, &open()?),
         AuditCommand::Key => {
+            let remote = &open()?;
             let answer = remote.ask(remote.call(Operation::AuditKeyShow, &[]))?;
             remote.show::<AuditKeys>(&answer, |keys, _| view::line(&keys.public_key))?;
         }
         AuditCommand::Checkpoints { chain, paging } => {
+            let remote = &open()?;
             let answer =
                 find::pages(remote, "checkpoints", (*paging).into(), || checkpoints(*chain, remote))?;
             remote.show::<CheckpointList>(&answer, |list, terminal| {
@@ -35,6 +42,7 @@ pub(super) fn run(command: &AuditCommand, remote: &Remote) -> Result<Exit, Comma
             find::tell_more(&answer, remote)?;
         }
         AuditCommand::Checkpoint { chain } => {
+            let remote = &open()?;
             let call = remote.call(Operation::CheckpointCreate, &[]).query_if("chain", chain.word().as_ref());
             let answer = remote.ask(call)?;
             remote
@@ -48,39 +56,66 @@ fn checkpoints<'r>(chain: ChainOptions, remote: &'r Remote) -> windlass_api::cli
     remote.call(Operation::CheckpointList, &[]).query_if("chain", chain.word().as_ref())
 }
 
-/// The server checks the chain; with a public key, the signatures are verified here.
-fn verify(
-    expect: Option<&str>,
-    public_key: Option<&str>,
-    chain: ChainOptions,
-    remote: &Remote,
-) -> Result<Exit, CommandError> {
-    let call = remote.call(Operation::AuditVerify, &[]).query_if("expect", expect.as_ref());
-    let answer = remote.ask(call.query_if("chain", chain.word().as_ref()))?;
+/// The server checks the chain. Archives are verified here, and with a public key the signatures, too.
+fn verify(options: &VerifyOptions, remote: &Remote) -> Result<Exit, CommandError> {
+    let archives = ArchiveSeries::read(&options.archive, options.expect.as_deref())?;
+    // The log continues the archives if it holds their last entry, or begins with it.
+    let continued = archives.end().map(|end| end.hash.as_str());
+    let expected = options.expect.as_deref().filter(|_| !archives.holds_expected());
+    let call = |expect: Option<&str>| {
+        let call = remote.call(Operation::AuditVerify, &[]).query_if("expect", expect.as_ref());
+        remote.ask(call.query_if("chain", options.chain.word().as_ref()))
+    };
+    let mut answer = call(continued.or(expected))?;
+    if let (Some(_), Some(expected)) = (continued, expected) {
+        let first: AuditVerdict = remote.read(&answer)?;
+        if first.intact {
+            answer = call(Some(expected))?;
+        }
+    }
     let verdict = remote.show::<AuditVerdict>(&answer, |verdict, _| view::access::audit_verdict(verdict))?;
     if !verdict.intact {
+        archives.tell_missing(verdict.archived_to)?;
         return Ok(Exit::Problems);
     }
-    let Some(public_key) = public_key else { return Ok(Exit::Fine) };
-    let signed = all_checkpoints(chain, remote)?;
+    verify_signatures(options, &archives, remote)
+}
+
+/// Verifies with a public key that was kept, or archives with the server's.
+fn verify_signatures(
+    options: &VerifyOptions,
+    archives: &ArchiveSeries,
+    remote: &Remote,
+) -> Result<Exit, CommandError> {
+    if options.public_key.is_none() && archives.is_empty() {
+        return Ok(Exit::Fine);
+    }
+    let keys: AuditKeys = remote.get(remote.call(Operation::AuditKeyShow, &[]))?;
+    let mut signed = archives.checkpoints();
+    if options.public_key.is_some() {
+        signed.extend(all_checkpoints(options.chain, remote)?);
+    }
     if signed.is_empty() {
         let help = "`windlass audit checkpoint` makes the first";
         return Err(CommandError::told("the log has no signed checkpoint", help));
     }
-    let keys: AuditKeys = remote.get(remote.call(Operation::AuditKeyShow, &[]))?;
-    match windlass_server::first_fault(public_key.trim(), &keys.keys, &signed) {
-        None => {
-            remote.say(&format!(
-                "{} are signed by this key or one it vouches for",
-                view::count(signed.len(), "checkpoint")
-            ))?;
-            Ok(Exit::Fine)
-        }
-        Some(fault) => {
-            let message = format!("entry {}: {}", fault.seq, fault.reason);
-            Err(CommandError::told(message, "see the runbook: someone may have tampered with the database"))
-        }
+    let public_key = options.public_key.as_deref().unwrap_or(&keys.public_key).trim();
+    if let Some(fault) = windlass_server::first_fault(public_key, &archives.keys_and(keys.keys), &signed) {
+        let message = format!("entry {}: {}", fault.seq, fault.reason);
+        let help = "see the runbook: someone may have tampered with the database or an archive";
+        return Err(CommandError::told(message, help));
     }
+    if let Some(end) = archives.end() {
+        remote.say(&format!(
+            "entries 1 to {} are archived as they were written, and the log continues them",
+            end.seq
+        ))?;
+    }
+    if options.public_key.is_some() {
+        let checkpoints = view::count(signed.len(), "checkpoint");
+        remote.say(&format!("{checkpoints} are signed by this key or one it vouches for"))?;
+    }
+    Ok(Exit::Fine)
 }
 
 fn all_checkpoints(chain: ChainOptions, remote: &Remote) -> Result<Vec<CheckpointInfo>, CommandError> {

@@ -36,7 +36,7 @@ pub(crate) fn run(
         RemoteCommand::Set(at) => set::set(&at.options, &open(at.server)?),
         RemoteCommand::Delete(at) => set::delete(&at.options, &open(at.server)?),
         RemoteCommand::Policy(group) => policy::run(&group.command, group.server.or(root), *terminal),
-        RemoteCommand::Audit(group) => audit::run(&group.command, &open(group.server)?),
+        RemoteCommand::Audit(group) => audit::run(&group.command, || open(group.server)),
         RemoteCommand::Token(group) => access::token(&group.command, &open(group.server)?),
         RemoteCommand::User(group) => user::run(&group.command, &open(group.server)?),
         RemoteCommand::Invitation(group) => invitation::run(&group.command, &open(group.server)?),

@@ -4,6 +4,7 @@ mod access;
 mod apply;
 mod approve_set;
 mod audit;
+mod audit_archive;
 mod chosen;
 pub(crate) mod completions;
 mod confirm;

@@ -275,6 +275,9 @@ pub(crate) fn audit_verdict(verdict: &AuditVerdict) -> io::Result<()> {
         };
         writeln!(out, "  {signed}")?;
     }
+    if let Some(seq) = verdict.archived_to {
+        writeln!(out, "  entries up to {seq} are archived: verify their files with --archive")?;
+    }
     match &verdict.head {
         Some(head) => writeln!(out, "  last entry {}", clean(head)),
         None => Ok(()),

@@ -8,6 +8,7 @@ mod installation;
 mod receiver;
 
 mod addresses;
+mod archives;
 mod backups;
 mod batches;
 mod checkpoints;

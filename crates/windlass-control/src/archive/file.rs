@@ -1,0 +1,262 @@
+//! The file of an archive: one line of JSON that says what it holds, then one for each entry with everything its hash is of.
+//!
+//! Whoever has the file and a public key verifies it without a server: each entry's hash, that each follows the one before,
+//! and that the last is the one whose signed checkpoint the first line holds.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead as _, BufReader, BufWriter, ErrorKind, Read as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use windlass_api::types::{AuditKeyInfo, CheckpointInfo};
+use windlass_core::digest::Digest;
+use windlass_core::time::Timestamp;
+use windlass_store::{Actor, AuditHead, Audited, ChainCheck, Reading};
+
+use crate::archive::error::ArchiveError;
+
+/// What the first line says it is.
+pub(crate) const FORMAT: &str = "windlass audit archive 1";
+
+/// A place in a log: an entry's number and hash. Number 0 without a hash is the beginning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchivePlace {
+    /// The entry's number.
+    pub seq: i64,
+    /// Its hash.
+    pub hash: String,
+}
+
+impl From<&AuditHead> for ArchivePlace {
+    fn from(head: &AuditHead) -> ArchivePlace {
+        ArchivePlace { seq: head.seq, hash: head.hash.clone() }
+    }
+}
+
+impl From<&ArchivePlace> for AuditHead {
+    fn from(place: &ArchivePlace) -> AuditHead {
+        AuditHead { seq: place.seq, hash: place.hash.clone() }
+    }
+}
+
+/// The first line of an archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchiveHeader {
+    /// What the file is.
+    pub format: String,
+    /// Whose log; empty for the installation's own.
+    pub account_id: String,
+    /// The account's name at the time.
+    pub account: String,
+    /// The entry before the first.
+    pub after: ArchivePlace,
+    /// The last entry.
+    pub up_to: ArchivePlace,
+    /// The signed checkpoint of the last entry.
+    pub checkpoint: CheckpointInfo,
+    /// The public keys that signed checkpoints until then, and their signatures for one another.
+    pub keys: Vec<AuditKeyInfo>,
+    /// When it was made.
+    pub made_at: String,
+}
+
+/// An entry as its line shows it: everything its hash is of, but the account, which is in the first line.
+#[derive(Serialize, Deserialize)]
+struct ArchivedEntry {
+    seq: i64,
+    at: i64,
+    actor: String,
+    actor_id: Option<String>,
+    token_id: Option<String>,
+    address: Option<String>,
+    request_id: Option<String>,
+    action: String,
+    target_kind: String,
+    target: String,
+    outcome: String,
+    before: Option<String>,
+    after: Option<String>,
+    detail: String,
+    previous_hash: String,
+    hash: String,
+}
+
+impl From<Audited> for ArchivedEntry {
+    fn from(entry: Audited) -> ArchivedEntry {
+        ArchivedEntry {
+            seq: entry.seq,
+            at: entry.at.as_millis(),
+            actor: entry.actor.name,
+            actor_id: entry.actor.id,
+            token_id: entry.actor.token_id,
+            address: entry.actor.address,
+            request_id: entry.actor.request_id,
+            action: entry.action,
+            target_kind: entry.target_kind,
+            target: entry.target,
+            outcome: entry.outcome,
+            before: entry.before,
+            after: entry.after,
+            detail: entry.detail,
+            previous_hash: entry.previous_hash,
+            hash: entry.hash,
+        }
+    }
+}
+
+impl From<ArchivedEntry> for Audited {
+    fn from(entry: ArchivedEntry) -> Audited {
+        Audited {
+            seq: entry.seq,
+            at: Timestamp::from_millis(entry.at),
+            actor: Actor {
+                name: entry.actor,
+                id: entry.actor_id,
+                token_id: entry.token_id,
+                address: entry.address,
+                request_id: entry.request_id,
+            },
+            action: entry.action,
+            target_kind: entry.target_kind,
+            target: entry.target,
+            outcome: entry.outcome,
+            before: entry.before,
+            after: entry.after,
+            detail: entry.detail,
+            previous_hash: entry.previous_hash,
+            hash: entry.hash,
+        }
+    }
+}
+
+/// An archive whose entries follow one another and end with its checkpoint. Whether that is signed by someone who is trusted
+/// is for the caller to find out.
+#[derive(Clone, Debug)]
+pub struct VerifiedArchive {
+    /// Its first line.
+    pub header: ArchiveHeader,
+    /// The SHA-256 of the file.
+    pub digest: Digest,
+}
+
+/// Writes the entries between two places of a log into a file that is not there, for nobody else to read. It appears under
+/// its name when it is complete.
+pub(crate) async fn write_archive(
+    reading: &mut Reading,
+    header: &ArchiveHeader,
+    path: &Path,
+) -> Result<(), ArchiveError> {
+    let failed = |source| ArchiveError::File { path: path.to_path_buf(), source };
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.partial", windlass_store::new_id()));
+    let partial = PathBuf::from(name);
+    let written = write_entries(reading, header, &partial, path).await;
+    let placed = written.and_then(|()| put_in_place(&partial, path).map_err(failed));
+    if placed.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    placed
+}
+
+async fn write_entries(
+    reading: &mut Reading,
+    header: &ArchiveHeader,
+    partial: &Path,
+    path: &Path,
+) -> Result<(), ArchiveError> {
+    let failed = |source| ArchiveError::File { path: path.to_path_buf(), source };
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(partial).map_err(failed)?;
+    let mut out = BufWriter::new(file);
+    write_line(&mut out, header).map_err(failed)?;
+    let mut after = header.after.seq;
+    while after < header.up_to.seq {
+        let entries = reading.audit_between(&header.account_id, after, header.up_to.seq).await?;
+        let Some(last) = entries.last() else { break };
+        after = last.seq;
+        for entry in entries {
+            write_line(&mut out, &ArchivedEntry::from(entry)).map_err(failed)?;
+        }
+    }
+    out.into_inner().map_err(|error| failed(error.into_error()))?.sync_all().map_err(failed)
+}
+
+fn write_line(out: &mut impl Write, line: &impl Serialize) -> std::io::Result<()> {
+    serde_json::to_writer(&mut *out, line)?;
+    out.write_all(b"\n")
+}
+
+/// Gives a complete file its name. A file of that name that someone made meanwhile stays.
+fn put_in_place(partial: &Path, path: &Path) -> std::io::Result<()> {
+    if path.exists() {
+        return Err(std::io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(partial, path)
+}
+
+/// Waits until a file and its name are on the disk, and would be there after a power cut.
+pub(crate) fn make_durable(path: &Path) -> Result<(), ArchiveError> {
+    let failed = |source| ArchiveError::File { path: path.to_path_buf(), source };
+    File::open(path).and_then(|file| file.sync_all()).map_err(failed)?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match File::open(directory).and_then(|directory| directory.sync_all()) {
+        // Some network file systems have no such thing for directories.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        synced => synced.map_err(failed),
+    }
+}
+
+/// Reads an archive and verifies that its entries are as they were written, follow one another and end with its checkpoint.
+/// Each entry is shown to whoever asks.
+pub fn read_archive(path: &Path, mut look: impl FnMut(&Audited)) -> Result<VerifiedArchive, ArchiveError> {
+    let failed = |source| ArchiveError::File { path: path.to_path_buf(), source };
+    let damaged =
+        |line: usize, reason: String| ArchiveError::Damaged { path: path.to_path_buf(), line, reason };
+    let file = File::open(path).map_err(failed)?;
+    let mut lines = BufReader::new(file).lines().zip(1..);
+    let Some((first, _)) = lines.next() else {
+        return Err(damaged(1, "it is empty".to_owned()));
+    };
+    let header: ArchiveHeader = serde_json::from_str(&first.map_err(failed)?)
+        .map_err(|error| damaged(1, format!("it is not the first line of an archive: {error}")))?;
+    check_header(&header).map_err(|reason| damaged(1, reason))?;
+    let mut chain = ChainCheck::after(&header.account_id, AuditHead::from(&header.after));
+    for (line, number) in lines {
+        let entry: ArchivedEntry = serde_json::from_str(&line.map_err(failed)?)
+            .map_err(|error| damaged(number, format!("it is not an entry: {error}")))?;
+        let entry = Audited::from(entry);
+        chain.check(&entry).map_err(|reason| damaged(number, format!("entry {}: {reason}", entry.seq)))?;
+        look(&entry);
+    }
+    if *chain.head() != AuditHead::from(&header.up_to) {
+        let (last, up_to) = (chain.head().seq, header.up_to.seq);
+        let line = usize::try_from(last - header.after.seq).unwrap_or_default() + 1;
+        return Err(damaged(line, format!("it ends with entry {last}, not with the signed entry {up_to}")));
+    }
+    let digest = digest_of(path).map_err(failed)?;
+    Ok(VerifiedArchive { header, digest })
+}
+
+fn check_header(header: &ArchiveHeader) -> Result<(), String> {
+    let checkpoint = &header.checkpoint;
+    if header.format != FORMAT {
+        return Err(format!("it says `{}`, and this version reads `{FORMAT}`", header.format));
+    }
+    let is_of_last = (&checkpoint.account_id, checkpoint.seq, &checkpoint.head)
+        == (&header.account_id, header.up_to.seq, &header.up_to.hash);
+    if is_of_last { Ok(()) } else { Err("its checkpoint is not that of its last entry".to_owned()) }
+}
+
+fn digest_of(path: &Path) -> std::io::Result<Digest> {
+    let (mut file, mut context) =
+        (File::open(path)?, aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256));
+    let mut part = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut part)? {
+            0 => break,
+            count => context.update(&part[..count]),
+        }
+    }
+    let hex: String = context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Digest::parse(&format!("sha256:{hex}")).ok_or_else(|| std::io::Error::other("no SHA-256 was made"))
+}
