@@ -76,6 +76,8 @@ pub struct Nudges {
     pub(crate) pull_requests: Notify,
     /// A checkpoint of the audit log was made, and may have to be sent elsewhere.
     pub(crate) checkpoints: Notify,
+    /// Other replicas are to be listened to again at once.
+    pub(crate) replicas: Notify,
 }
 
 /// Turns that the apply loop took since the server began.
@@ -212,6 +214,31 @@ impl Control {
         self.inner.written.send_modify(|count| *count += 1);
         self.inner.nudges.forge.notify_one();
         Ok(())
+    }
+
+    /// Another replica wrote something: whoever watches looks again, and what was asked for there may be done here.
+    pub(crate) fn heard_of_writes(&self) {
+        self.inner.written.send_modify(|count| *count += 1);
+        let Nudges { sync, apply, pull_requests, .. } = &self.inner.nudges;
+        [sync, apply, pull_requests].into_iter().for_each(Notify::notify_one);
+    }
+
+    /// Has every loop look again: another replica may have left something undone.
+    pub(crate) fn wake_all(&self) {
+        let Nudges {
+            sync,
+            apply,
+            drift,
+            notifications,
+            housekeeping,
+            forge,
+            pull_requests,
+            checkpoints,
+            replicas: _,
+        } = &self.inner.nudges;
+        [sync, apply, drift, notifications, housekeeping, forge, pull_requests, checkpoints]
+            .into_iter()
+            .for_each(Notify::notify_one);
     }
 
     /// Changes each time something was written.

@@ -71,6 +71,11 @@ impl AnyConnection {
         AnyConnection { link, state: State::Sound }
     }
 
+    /// Whether other processes may use the same database.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.link, Link::Postgres(_) | Link::PostgresWriting(_))
+    }
+
     /// All rows of a statement.
     pub(crate) async fn rows(
         &mut self,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -13,6 +14,7 @@ use sqlx::{Connection as _, SqliteConnection};
 use crate::connection::{AnyConnection, Link};
 use crate::error::StoreError;
 use crate::migrations::{postgres_migrator, sqlite_migrator};
+use crate::page::new_id;
 use crate::schema::MigrationError;
 
 /// How long to wait for a connection or a lock before giving up: longer than any of our own transactions.
@@ -69,6 +71,7 @@ impl Address {
 #[derive(Clone, Debug)]
 pub struct Store {
     pools: Pools,
+    replica_id: Arc<str>,
 }
 
 #[derive(Clone, Debug)]
@@ -96,7 +99,7 @@ impl Store {
             Address::Sqlite(path) => open_sqlite(path).await?,
             Address::Postgres(url) => open_postgres(url.expose()).await?,
         };
-        Ok(Store { pools })
+        Ok(Store { pools, replica_id: new_id().into() })
     }
 
     async fn migrate(&self) -> Result<(), StoreError> {
@@ -136,6 +139,19 @@ impl Store {
             Pools::Sqlite { writer, .. } => Link::SqliteWriting(writer.begin_with("BEGIN IMMEDIATE").await?),
             Pools::Postgres(pool) => Link::PostgresWriting(pool.begin().await?),
         }))
+    }
+
+    /// Who this process is among those that use the same database.
+    pub fn replica_id(&self) -> &str {
+        &self.replica_id
+    }
+
+    /// The connections to PostgreSQL, if the database is one: others may use it, too.
+    pub(crate) fn shared(&self) -> Option<&PgPool> {
+        match &self.pools {
+            Pools::Sqlite { .. } => None,
+            Pools::Postgres(pool) => Some(pool),
+        }
     }
 
     /// The file, if the database is one.

@@ -35,11 +35,11 @@ impl Store {
         length: Duration,
     ) -> Result<Option<Lease>, StoreError> {
         let mut writing = self.write().await?;
-        let sql = "INSERT INTO leases (name, holder, epoch, expires_at) VALUES ($1, $2, 1, $3) \
+        let sql = "INSERT INTO leases (name, holder, epoch, expires_at, replica_id) VALUES ($1, $2, 1, $3, $6) \
                    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at, \
-                   epoch = leases.epoch + 1 \
+                   replica_id = excluded.replica_id, epoch = leases.epoch + 1 \
                    WHERE leases.expires_at <= $4 OR leases.expires_at > $5 RETURNING epoch";
-        let values = values![name, holder, now.after(length), now, now.after(length * 2)];
+        let values = values![name, holder, now.after(length), now, now.after(length * 2), self.replica_id()];
         let mut rows = writing.connection.rows(sql, values).await?;
         let epoch = rows.first_mut().map(|row| row.number()).transpose()?;
         writing.commit().await?;

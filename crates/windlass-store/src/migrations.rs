@@ -21,6 +21,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (13, "previous_files", include_str!("../migrations/0013_previous_files.sql")),
     (14, "accepted", include_str!("../migrations/0014_accepted.sql")),
     (15, "audit_archive", include_str!("../migrations/0015_audit_archive.sql")),
+    (16, "replicas", include_str!("../migrations/0016_replicas.sql")),
 ];
 
 /// Every migration as SQLite takes it: as it is written.

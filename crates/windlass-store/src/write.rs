@@ -8,6 +8,7 @@ use crate::audit::{AuditEntry, append_audit};
 use crate::db::{Reading, Store};
 use crate::error::StoreError;
 use crate::new_events::append_events;
+use crate::replicas::tell_replicas;
 use crate::sql::values;
 
 /// A transaction. Dropped without [`Writing::commit`], nothing of it happened.
@@ -42,6 +43,8 @@ pub struct AccountWriting {
     chain: Chain,
     /// The other account of a transaction about two.
     beside: Option<Chain>,
+    /// Who writes, among replicas.
+    replica_id: String,
 }
 
 /// Where the events and audit entries of an account continue, and what is to be added to them.
@@ -112,7 +115,7 @@ impl Store {
     pub async fn write_account(&self, account_id: &str) -> Result<AccountWriting, StoreError> {
         let mut writing = self.write().await?;
         let chain = Chain::lock(&mut writing, account_id).await?;
-        Ok(AccountWriting { writing, chain, beside: None })
+        Ok(AccountWriting { writing, chain, beside: None, replica_id: self.replica_id().to_owned() })
     }
 
     /// Begins a transaction of two accounts: what is written for both becomes true together. It is about the first until
@@ -123,7 +126,12 @@ impl Store {
         let (low, high) = if first < other { (first, other) } else { (other, first) };
         let low = Chain::lock(&mut writing, low).await?;
         let high = Chain::lock(&mut writing, high).await?;
-        let mut writing = AccountWriting { writing, chain: low, beside: Some(high) };
+        let mut writing = AccountWriting {
+            writing,
+            chain: low,
+            beside: Some(high),
+            replica_id: self.replica_id().to_owned(),
+        };
         writing.turn_to(first);
         Ok(writing)
     }
@@ -161,6 +169,7 @@ impl AccountWriting {
             beside.append(&mut self.writing).await?;
         }
         let event_seq = self.chain.append(&mut self.writing).await?;
+        tell_replicas(&mut self.writing.reading.connection, &self.replica_id).await?;
         self.writing.commit().await?;
         Ok(event_seq)
     }

@@ -6,8 +6,7 @@ use std::time::Duration;
 use windlass_core::apply::governing_repository;
 use windlass_core::proposal::{Proposal, Status, expires_at};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Proposal, RowBudget, Store, StoreError, Writing};
-use windlass_store::{AccountWriting, StoreError};
+use windlass_store::{AccountWriting, RowBudget, Store, StoreError, Writing};
 
 use crate::clock::now;
 use crate::control::Control;
@@ -204,7 +203,8 @@ fn why_expired(proposal: &Proposal) -> String {
 
 #[cfg(test)]
 mod tests {
-    use windlass_store::{Address, EventFilter, EventOrder, NewEvent, Severity};
+    use windlass_core::event::{EventKind, NewEvent, Severity};
+    use windlass_store::{Address, EventFilter, EventOrder};
 
     use super::*;
 
@@ -212,7 +212,7 @@ mod tests {
         let mut writing = store.write_account("").await.expect("the installation's account is always there");
         for _ in 0..count {
             writing.event(NewEvent {
-                kind: "test",
+                kind: EventKind::SyncStarted,
                 severity: Severity::Low,
                 resource: None,
                 repository_id: None,

@@ -5,6 +5,7 @@ pub mod credentials;
 pub mod forge;
 pub mod housekeeping;
 pub mod pull_requests;
+pub mod replicas;
 
 use tokio::task::JoinSet;
 
@@ -25,5 +26,6 @@ pub fn start(server: &Control) -> JoinSet<()> {
     loops.spawn(forge::run_loop(server.clone()));
     loops.spawn(housekeeping::run_loop(server.clone()));
     loops.spawn(pull_requests::run_loop(server.clone()));
+    loops.spawn(replicas::run_loop(server.clone()));
     loops
 }

@@ -27,6 +27,7 @@ mod proposal_lists;
 mod proposals;
 mod pull_requests;
 mod quarantines;
+mod replicas;
 mod repositories;
 mod resources;
 mod retention;

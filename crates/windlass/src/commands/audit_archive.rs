@@ -10,9 +10,8 @@ use windlass_server::{
 };
 use windlass_store::ArchiveLimit;
 
-use super::keys;
-use super::operate::{lock_embedded, open_existing};
-use super::serve::{address_of, runtime};
+use super::data::{address_of, lock_embedded, open_existing, source_of};
+use super::serve::runtime;
 use crate::args::access::ArchiveOptions;
 use crate::exit::{CommandError, Exit};
 use crate::view;
@@ -33,7 +32,7 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<Exit, CommandError> {
         (None, true) => ArchiveChain::Installation,
         (None, false) => ArchiveChain::OnlyAccount,
     };
-    let (address, source) = (address_of(&options.at.data)?, keys::source_of(&options.at.key)?);
+    let (address, source) = (address_of(&options.at.data)?, source_of(&options.at.key)?);
     let request = ArchiveRequest { chain, limit, file: options.out.clone() };
     let _lock = lock_embedded(&options.at.data, &address)?;
     let report = runtime()?.block_on(async {

@@ -1,7 +1,7 @@
 //! `windlass backup`, `restore` and `doctor`: looking after a server's data.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use windlass_server::TlsFiles;

@@ -7,7 +7,7 @@ use windlass_server::{
     CheckpointSettings, CheckpointWebhook, Config, Credentials, FirstLogin, FirstStartError, Gitea, Rhythm,
     Running, StartError, Timeouts, TlsFiles, TrustedProxies,
 };
-use windlass_store::{Address, StoreError};
+use windlass_store::StoreError;
 
 use super::data::{address_of, source_of};
 use super::input::read_text;

@@ -21,11 +21,13 @@ pub async fn wait_until_applied(
     let seconds = wait.unwrap_or(10).min(LONGEST_WAIT);
     let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds);
     let mut turns = server.apply_turns().subscribe();
+    let mut writes = server.watch_writes();
     let before = turns.borrow().begun;
     server.nudges().apply.notify_one();
     loop {
         // Only a turn that began after the nudge says what is in the way now.
         let is_looked_at = turns.borrow_and_update().ended > before;
+        writes.borrow_and_update();
         let proposal = server.store().read().await?.proposal(&who.account_id, id).await?;
         let proposal = proposal.ok_or_else(Refusal::not_found)?;
         if proposal.status == Status::PendingApproval {
@@ -38,8 +40,12 @@ pub async fn wait_until_applied(
         if is_over || tokio::time::Instant::now() >= deadline {
             return Ok(());
         }
-        // Another replica's turns are not heard here, so look now and then.
+        // Another replica's turns are not heard here, but what it writes is; should that be missed, look now and then.
         let next = deadline.min(tokio::time::Instant::now() + Duration::from_secs(1));
-        let _ = tokio::time::timeout_at(next, turns.changed()).await;
+        tokio::select! {
+            _ = turns.changed() => {}
+            _ = writes.changed() => {}
+            () = tokio::time::sleep_until(next) => {}
+        }
     }
 }

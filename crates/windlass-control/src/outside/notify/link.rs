@@ -67,7 +67,10 @@ mod tests {
         assert_eq!(approval, "https://w.example/app/approvals?run=r1");
         let proposal = link(EventKind::ProposalFailed.slug(), Some("r1"), None, json!({"proposal_id": "p1"}));
         assert_eq!(proposal, "https://w.example/app/proposals/p1");
-        assert_eq!(link(EventKind::SyncFailed.slug(), Some("r1"), None, none()), "https://w.example/app/runs/r1");
+        assert_eq!(
+            link(EventKind::SyncFailed.slug(), Some("r1"), None, none()),
+            "https://w.example/app/runs/r1"
+        );
         let peer = link(EventKind::ResourceChanged.slug(), None, Some(("peer", "../a/b?c")), none());
         assert_eq!(peer, "https://w.example/app/resources/peer/..%2Fa%2Fb%3Fc");
         assert_eq!(link(EventKind::AccountHalted.slug(), None, None, none()), "https://w.example/app/events");

@@ -351,5 +351,8 @@ fn later_tables(version: i64) -> Vec<String> {
         ));
         statements.push(format!("DELETE FROM audit WHERE account_id = '{ARCHIVED_ACCOUNT}' AND seq = 1"));
     }
+    if has(16) {
+        statements.push(row!("replicas" { id: "replica", beats_at: at }));
+    }
     statements
 }
