@@ -6,11 +6,11 @@ use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
 
 use crate::audit::{Actor, AuditEntry, Audited, COLUMNS, Outcome, read_audited};
+use crate::audit_head::AuditHead;
 use crate::checkpoints::Checkpoint;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::sql::{Row, values};
-use crate::verify::AuditHead;
 use crate::write::AccountWriting;
 
 /// What the audit log calls archiving its own entries.

@@ -3,10 +3,10 @@
 
 use windlass_core::time::Timestamp;
 
+use crate::audit_head::AuditHead;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::sql::{Row, values};
-use crate::verify::AuditHead;
 use crate::write::Writing;
 
 /// A signed head of a chain.

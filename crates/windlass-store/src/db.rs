@@ -13,9 +13,9 @@ use sqlx::{Connection as _, SqliteConnection};
 
 use crate::connection::{AnyConnection, Link};
 use crate::error::StoreError;
+use crate::migration_error::MigrationError;
 use crate::migrations::{postgres_migrator, sqlite_migrator};
 use crate::page::new_id;
-use crate::schema::MigrationError;
 
 /// How long to wait for a connection or a lock before giving up: longer than any of our own transactions.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);

@@ -1,6 +1,6 @@
 //! What can go wrong with a database, told by what to do about it.
 
-use crate::schema::MigrationError;
+use crate::migration_error::MigrationError;
 
 /// Why the database could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -43,6 +43,11 @@ fn migrator(spell: impl Fn(&str) -> String) -> Migrator {
     Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
 }
 
+/// The number of the last migration that this program knows.
+pub(crate) fn last_known() -> i64 {
+    sqlite_migrator().iter().map(|known| known.version).max().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]

@@ -2,78 +2,18 @@
 
 use std::path::Path;
 
-use sqlx::migrate::{AppliedMigration, Migrate, MigrateError, Migrator};
+use sqlx::migrate::{AppliedMigration, Migrate, Migrator};
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{Connection as _, Row as _};
 
 use crate::db::{Address, PATIENCE, Store, journal_of, postgres_options};
 use crate::error::StoreError;
-use crate::migrations::{postgres_migrator, sqlite_migrator};
+use crate::migration_error::MigrationError;
+use crate::migrations::{last_known, postgres_migrator, sqlite_migrator};
 
 /// The table in which sqlx keeps which migrations were applied.
 const TABLE: &str = "_sqlx_migrations";
-
-/// Why the schema of a database is not, or cannot become, the one this version of Windlass uses.
-#[derive(Debug, thiserror::Error)]
-pub enum MigrationError {
-    /// A newer version used the database.
-    #[error(
-        "the database has migration {number}, and this version of Windlass knows {known}: a newer version upgraded it"
-    )]
-    Newer {
-        /// A migration that is not known here.
-        number: i64,
-        /// The last that is.
-        known: i64,
-    },
-    /// A migration is not the one that was applied.
-    #[error(
-        "migration {number} of this program is not the one that was applied to the database: their checksums differ"
-    )]
-    Changed {
-        /// Which.
-        number: i64,
-    },
-    /// A migration was applied only in part.
-    #[error("migration {number} was applied to the database only in part")]
-    Partial {
-        /// Which.
-        number: i64,
-    },
-    /// Reading or applying migrations failed.
-    #[error("the database could not be brought up to date: {0}")]
-    Failed(#[source] MigrateError),
-}
-
-impl MigrationError {
-    /// What to do about it.
-    pub fn help(&self) -> &'static str {
-        match self {
-            MigrationError::Newer { .. } => {
-                "start the newer version, or restore a backup that was made before the upgrade"
-            }
-            MigrationError::Changed { .. } => {
-                "use a released version of Windlass; if this is one, restore a backup: someone changed the database"
-            }
-            MigrationError::Partial { .. } => "restore a backup that was made before the upgrade",
-            MigrationError::Failed(_) => {
-                "nothing of the migration that failed was applied; remove the cause and try again"
-            }
-        }
-    }
-}
-
-impl From<MigrateError> for MigrationError {
-    fn from(error: MigrateError) -> MigrationError {
-        match error {
-            MigrateError::VersionMissing(number) => MigrationError::Newer { number, known: last_known() },
-            MigrateError::VersionMismatch(number) => MigrationError::Changed { number },
-            MigrateError::Dirty(number) => MigrationError::Partial { number },
-            error => MigrationError::Failed(error),
-        }
-    }
-}
 
 /// A migration that is not applied yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,9 +94,4 @@ fn compare(applied: &[AppliedMigration], migrator: &Migrator) -> Result<SchemaSt
         .map(|known| PendingMigration { number: known.version, name: known.description.to_string() })
         .collect();
     Ok(SchemaState { applied: applied.len(), pending })
-}
-
-/// The number of the last migration that this program knows.
-fn last_known() -> i64 {
-    sqlite_migrator().iter().map(|known| known.version).max().unwrap_or_default()
 }

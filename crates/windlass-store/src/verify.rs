@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::archive::tells_of;
 use crate::audit::Audited;
+use crate::audit_head::AuditHead;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::sql::values;
@@ -26,15 +27,6 @@ pub enum Verified {
         /// What is wrong with it.
         reason: String,
     },
-}
-
-/// An entry that others follow; number 0 without a hash is the beginning.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AuditHead {
-    /// Its number.
-    pub seq: i64,
-    /// Its hash.
-    pub hash: String,
 }
 
 /// What the log must hold, besides entries that follow one another and match its checkpoints.
