@@ -12,6 +12,7 @@ use windlass_notify::Sender;
 use windlass_outbound::Guard;
 use windlass_store::{AccountWriting, Store, StoreError};
 
+use crate::comparison::LastComparison;
 use crate::config::ControlConfig;
 use crate::keys::Keyring;
 use crate::keys::signed_heads::SignedHeads;
@@ -43,6 +44,7 @@ struct Inner {
     stopping: watch::Sender<bool>,
     interrupt: AtomicBool,
     troubles: Mutex<BTreeMap<&'static str, String>>,
+    last_comparisons: Mutex<BTreeMap<String, LastComparison>>,
     holder: String,
     preview_turns: FairTurns,
     remote_turns: FairTurns,
@@ -116,6 +118,7 @@ impl Control {
             stopping: watch::Sender::new(false),
             interrupt: AtomicBool::new(false),
             troubles: Mutex::default(),
+            last_comparisons: Mutex::default(),
             holder: windlass_store::new_id(),
             preview_turns: FairTurns::default(),
             remote_turns: FairTurns::default(),
@@ -322,5 +325,10 @@ impl Control {
     /// What is wrong, by part.
     pub fn troubles(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
         self.inner.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the last comparison of each repository came to.
+    pub(crate) fn last_comparisons(&self) -> MutexGuard<'_, BTreeMap<String, LastComparison>> {
+        self.inner.last_comparisons.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

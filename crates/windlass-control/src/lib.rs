@@ -10,6 +10,7 @@ pub mod ask;
 pub mod caller;
 pub mod checkpoint;
 pub mod clock;
+pub mod comparison;
 pub mod config;
 pub mod contents;
 pub mod control;

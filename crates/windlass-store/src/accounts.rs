@@ -31,6 +31,14 @@ fn read_account(row: &mut Row) -> Result<Account, StoreError> {
 }
 
 impl Reading {
+    /// The version of what is compared in an account: the accepted state, proposals, accepted drift, settings.
+    pub async fn state_version(&mut self, account_id: &str) -> Result<i64, StoreError> {
+        let sql = "SELECT state_version FROM chains WHERE account_id = $1";
+        let mut rows = self.connection.rows(sql, values![account_id]).await?;
+        let row = rows.first_mut().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
+        row.number()
+    }
+
     /// An account by id or by name.
     pub async fn account(&mut self, id_or_name: &str) -> Result<Option<Account>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM accounts WHERE id = $1 OR name = $1 ORDER BY id = $1 DESC");

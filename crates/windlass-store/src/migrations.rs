@@ -22,6 +22,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (14, "accepted", include_str!("../migrations/0014_accepted.sql")),
     (15, "audit_archive", include_str!("../migrations/0015_audit_archive.sql")),
     (16, "replicas", include_str!("../migrations/0016_replicas.sql")),
+    (17, "state_versions", include_str!("../migrations/0017_state_versions.sql")),
 ];
 
 /// Every migration as SQLite takes it: as it is written.

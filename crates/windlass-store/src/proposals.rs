@@ -189,6 +189,15 @@ impl Writing {
         self.run_proposals_add(&members).await
     }
 
+    /// Notes that what is still open of a run's proposals is also a later run's.
+    pub async fn run_proposals_repeat(&mut self, run_id: &str, earlier_id: &str) -> Result<u64, StoreError> {
+        let sql = "INSERT INTO run_proposals (run_id, proposal_id, position) \
+                   SELECT $1, run_proposals.proposal_id, run_proposals.position FROM run_proposals \
+                   JOIN proposals ON proposals.id = run_proposals.proposal_id \
+                   WHERE run_proposals.run_id = $2 AND proposals.status IN ('pending_approval', 'approved')";
+        self.connection.execute(sql, values![run_id, earlier_id]).await
+    }
+
     /// Makes proposals part of runs: run, proposal, position.
     pub async fn run_proposals_add(&mut self, members: &[(&str, &str, usize)]) -> Result<(), StoreError> {
         let rows =

@@ -55,13 +55,15 @@ struct Chain {
     audit_hash: String,
     events: Vec<NewEvent>,
     entries: Vec<AuditEntry>,
+    state_version: i64,
+    keeps_state: bool,
 }
 
 impl Chain {
     /// Waits for the transactions of the account that are under way, and keeps later ones waiting.
     async fn lock(writing: &mut Writing, account_id: &str) -> Result<Chain, StoreError> {
         let sql = "UPDATE chains SET event_seq = event_seq WHERE account_id = $1 \
-                   RETURNING event_seq, audit_seq, audit_hash";
+                   RETURNING event_seq, audit_seq, audit_hash, state_version";
         let mut rows = writing.connection.rows(sql, values![account_id]).await?;
         let row = rows.first_mut().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
         Ok(Chain {
@@ -71,21 +73,30 @@ impl Chain {
             audit_hash: row.text()?,
             events: Vec::new(),
             entries: Vec::new(),
+            state_version: row.number()?,
+            keeps_state: false,
         })
+    }
+
+    /// The version that the account's state has after this transaction.
+    fn next_version(&self) -> i64 {
+        if self.keeps_state { self.state_version } else { self.state_version + 1 }
     }
 
     /// Writes what is to be added. Returns the number of the last event.
     async fn append(self, writing: &mut Writing) -> Result<i64, StoreError> {
-        let Chain { account_id, event_seq, audit_seq, audit_hash, events, entries } = self;
-        if events.is_empty() && entries.is_empty() {
+        let next_version = self.next_version();
+        let Chain { account_id, event_seq, audit_seq, audit_hash, events, entries, state_version, .. } = self;
+        if events.is_empty() && entries.is_empty() && next_version == state_version {
             return Ok(event_seq);
         }
         let connection = &mut writing.reading.connection;
         let event_seq = append_events(connection, &account_id, event_seq, events).await?;
         let (audit_seq, audit_hash) =
             append_audit(connection, &account_id, audit_seq, &audit_hash, entries).await?;
-        let sql = "UPDATE chains SET event_seq = $2, audit_seq = $3, audit_hash = $4 WHERE account_id = $1";
-        connection.execute(sql, values![&account_id, event_seq, audit_seq, audit_hash]).await?;
+        let sql = "UPDATE chains SET event_seq = $2, audit_seq = $3, audit_hash = $4, state_version = $5 \
+                   WHERE account_id = $1";
+        connection.execute(sql, values![&account_id, event_seq, audit_seq, audit_hash, next_version]).await?;
         Ok(event_seq)
     }
 }
@@ -151,6 +162,22 @@ impl AccountWriting {
             std::mem::swap(&mut self.chain, beside);
         }
         debug_assert_eq!(self.chain.account_id, account_id, "a transaction of other accounts");
+    }
+
+    /// The version of what is compared in the account: it changes with every transaction that does not say otherwise.
+    pub fn state_version(&self) -> i64 {
+        self.chain.state_version
+    }
+
+    /// The version that this transaction leaves behind.
+    pub fn next_state_version(&self) -> i64 {
+        self.chain.next_version()
+    }
+
+    /// Says that this transaction changes nothing that a comparison looks at: neither the accepted state, nor proposals,
+    /// accepted drift or settings. Whoever is in doubt does not say it.
+    pub fn keep_state(&mut self) {
+        self.chain.keeps_state = true;
     }
 
     /// Tells an event with the rest of the transaction.

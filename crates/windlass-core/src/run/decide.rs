@@ -16,12 +16,14 @@ pub struct Decided {
     pub plan: Plan,
     /// Differences that someone accepted, each with why.
     pub accepted_drift: Vec<(Change, String)>,
+    /// When the first of those runs out that were accepted until a time.
+    pub accepted_until: Option<Timestamp>,
 }
 
 impl Decided {
     /// Nothing differs.
     pub fn nothing(account: &str) -> Decided {
-        Decided { plan: Plan::nothing(account), accepted_drift: Vec::new() }
+        Decided { plan: Plan::nothing(account), accepted_drift: Vec::new(), accepted_until: None }
     }
 }
 
@@ -36,15 +38,18 @@ pub fn decide(
 ) -> Decided {
     let mut comparison = compare(desired, accepted, repository);
     let mut accepted_drift = Vec::new();
+    let mut accepted_until: Option<Timestamp> = None;
     comparison.changes.retain(|change| match acceptances.of(&change.key, change.desired, change.base, now) {
         Some(acceptance) => {
             let reason = format!("accepted by {}: {}", acceptance.by, acceptance.reason);
             accepted_drift.push((change.clone(), reason));
+            let ends = [accepted_until, acceptance.until].into_iter().flatten();
+            accepted_until = ends.min();
             false
         }
         None => true,
     });
-    Decided { plan: plan::build(desired, comparison, confirmation), accepted_drift }
+    Decided { plan: plan::build(desired, comparison, confirmation), accepted_drift, accepted_until }
 }
 
 /// Differences that are not offered, as a run shows them.

@@ -26,6 +26,8 @@ pub async fn request_sync(
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
+    // Asking for a run changes nothing that it will look at.
+    writing.keep_state();
     let mass_destroy = read_confirmation(&mut writing, who, &repository, body).await?;
     let mut detail = json!({"confirm_mass_destroy": body.confirm_mass_destroy});
     if let MassDestroy::Confirmed { commit } = &mass_destroy {

@@ -3,7 +3,7 @@
 use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::plan::Confirmation;
 use windlass_core::repository::Repository;
-use windlass_core::run::Decided;
+use windlass_core::run::{Decided, decide};
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, StoreError};
 
@@ -31,7 +31,13 @@ pub(crate) async fn compare(
     accepted.fill_unknown_contents(&mut material.desired, &material.unknown_contents);
     let owner = Owner::Repository(repository.name.clone());
     let acceptances = reading.acceptances(&repository.id).await?.into_iter().collect();
-    let decided =
-        windlass_core::run::decide(&material.desired, &accepted, &owner, &acceptances, confirmation, now);
-    Ok(Compared { material, decided, accepted })
+    // Comparing a large fleet takes long enough to keep other requests of this thread waiting.
+    let compared = move || {
+        let decided = decide(&material.desired, &accepted, &owner, &acceptances, confirmation, now);
+        Compared { material, decided, accepted }
+    };
+    match tokio::task::spawn_blocking(compared).await {
+        Ok(compared) => Ok(compared),
+        Err(died) => std::panic::resume_unwind(died.into_panic()),
+    }
 }

@@ -6,12 +6,14 @@
 pub mod bring;
 pub mod compare;
 pub mod fetch;
+pub mod finish;
 pub mod holding;
 pub mod keep_plan;
 pub mod material;
 #[cfg(any(test, feature = "pretend"))]
 pub mod pretend;
 pub mod queue;
+pub mod repeat;
 pub mod run;
 pub mod save;
 

@@ -154,6 +154,7 @@ async fn finish(server: &Control, run: &mut Run, lease: &Lease) -> Result<Ended,
 async fn note_begin(server: &Control, run: &Run) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&run.account_id).await?;
     let now = now();
+    writing.keep_state();
     writing.run_begin(&run.id, now).await?;
     if run.attempt == 0 {
         let message = format!("sync of {} began", run.repository_name);

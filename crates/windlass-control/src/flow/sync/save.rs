@@ -30,9 +30,11 @@ use crate::flow::gate::set_approvals::SetApprovals;
 use crate::flow::propose::offer::{self, Offer, PlannedChange, open_proposals};
 use crate::flow::propose::open_next;
 use crate::flow::sync::compare::{Compared, compare};
+use crate::flow::sync::finish::finish;
 use crate::flow::sync::holding::Holding;
 use crate::flow::sync::keep_plan::{NextPlan, confirmation, keep_plan};
 use crate::flow::sync::material::{Known, Material};
+use crate::flow::sync::repeat;
 use crate::record;
 use crate::work::counted::{HeldWork, hold, refusal};
 use crate::world::{accepted, names};
@@ -41,6 +43,7 @@ use crate::world::{accepted, names};
 /// commit that is new: most runs find none.
 pub(crate) async fn fetched(server: &Control, run: &Run, movement: Movement) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&run.account_id).await?;
+    writing.keep_state();
     writing.run_stage(&run.id, Stage::Comparing).await?;
     if run.attempt == 0 && movement != Movement::Unchanged {
         let message = format!("a new commit of {} was fetched", run.repository_name);
@@ -145,7 +148,12 @@ enum Saving {
     Done,
     /// Nothing was written: this has to be looked up first, while no transaction is open.
     Needs { changes: Vec<ContentChange>, known: Known },
+    /// Nothing was written: something that was compared moved meanwhile.
+    Moved { known: Known },
 }
+
+/// Comparisons that something moved under, before the account's writes wait for one.
+const TRIES_WITHOUT_LOCK: usize = 3;
 
 /// Compares, decides and saves.
 pub(crate) async fn compared(
@@ -155,62 +163,143 @@ pub(crate) async fn compared(
     holding: Holding<'_>,
     mut known: Known,
 ) -> Result<(), StoreError> {
-    let mut contents = None;
+    if matches!(known, Known::Stored) && repeat::repeat_last(server, run, repository, holding).await? {
+        return Ok(());
+    }
+    let (mut contents, mut tries) = (None, 0);
     loop {
-        match try_to_save(server, run, repository, holding, known, contents.as_ref()).await? {
+        let lock = if tries < TRIES_WITHOUT_LOCK { Lock::ToSave } else { Lock::ToCompare };
+        match try_to_save(server, run, repository, holding, (known, lock), contents.as_ref()).await? {
             Saving::Done => return Ok(()),
             Saving::Needs { changes, known: again } => {
                 known = again;
                 let mirror = server.mirror_directory(&repository.id);
                 contents = Some(LookedUp::in_mirror(mirror, changes).await);
             }
+            Saving::Moved { known: again } => {
+                known = again;
+                tries += 1;
+            }
         }
     }
 }
 
-/// Compares, decides and saves, if that needs nothing that was not looked up. The account's writes wait meanwhile, so that
-/// nothing moves in between.
-async fn try_to_save(
+/// For how long the account's writes wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lock {
+    /// While what was compared is saved. If something moved in between, it is compared anew.
+    ToSave,
+    /// While it is compared, too, so that nothing moves in between: when it moved too often.
+    ToCompare,
+}
+
+/// What a run compares, as it is at one moment.
+struct Moment {
+    account: Account,
+    repository: Repository,
+    offered: Vec<Offered>,
+    compared: Compared,
+    state_version: i64,
+}
+
+/// Why there is nothing to compare any more.
+enum Gone {
+    Account,
+    Repository,
+    /// Its settings changed since it was read.
+    Source,
+}
+
+/// Loads and compares.
+async fn compare_now(
+    reading: &mut Reading,
+    run: &mut Run,
+    read: &Repository,
+    known: Known,
+    now: Timestamp,
+) -> Result<Result<Moment, Gone>, StoreError> {
+    let state_version = reading.state_version(&run.account_id).await?;
+    let Some(account) = reading.account(&run.account_id).await? else { return Ok(Err(Gone::Account)) };
+    let current = reading.repository(&run.account_id, &read.id).await?;
+    let Some(repository) = current else { return Ok(Err(Gone::Repository)) };
+    // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
+    if !repository.reads_the_same(read) {
+        return Ok(Err(Gone::Source));
+    }
+    credit(reading, run, &repository).await?;
+    if let (Known::Read(_), None) = (&known, &repository.good_commit) {
+        let owned = reading.resources_owned(&run.account_id, &repository.id).await?;
+        unread_history_gap(owned).into_iter().for_each(|gap| run.contributors.note_gap(gap));
+    }
+    let offered = reading.proposals_offered(&repository.id).await?;
+    let compared = match known {
+        Known::Read(material) => {
+            let confirmation = confirmation(reading, run, &repository).await?;
+            compare(reading, &repository, *material, confirmation, now).await?
+        }
+        Known::Stored => compare_stored(reading, run, &repository, &account, &offered, now).await?,
+    };
+    Ok(Ok(Moment { account, repository, offered, compared, state_version }))
+}
+
+/// Ends a run that has nothing to compare any more.
+async fn end_without(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
     holding: Holding<'_>,
-    known: Known,
+    gone: Gone,
+) -> Result<Saving, StoreError> {
+    let (of, error) = match gone {
+        Gone::Account => return Ok(Saving::Done),
+        Gone::Repository => {
+            let message = "the repository was removed, or moved to another account, meanwhile";
+            (None, RunError::new("repository-removed", message, ""))
+        }
+        Gone::Source => {
+            let message = "the repository's settings changed while it was read";
+            (Some(repository), RunError::new("source-changed", message, "it is synced again by itself"))
+        }
+    };
+    failed(server, run, of, holding, error, Vec::new()).await?;
+    Ok(Saving::Done)
+}
+
+/// Compares, decides and saves, if nothing moves meanwhile and that needs nothing that was not looked up.
+async fn try_to_save(
+    server: &Control,
+    run: &mut Run,
+    read: &Repository,
+    holding: Holding<'_>,
+    (known, lock): (Known, Lock),
     contents: Option<&LookedUp>,
 ) -> Result<Saving, StoreError> {
     let now = now();
-    let mut writing = server.store().write_account(&run.account_id).await?;
-    holding.end_in(&mut writing).await?;
-    let Some(account) = writing.account(&run.account_id).await? else { return Ok(Saving::Done) };
-    let Some(current) = writing.repository(&run.account_id, &repository.id).await? else {
-        drop(writing);
-        let message = "the repository was removed, or moved to another account, meanwhile";
-        let error = RunError::new("repository-removed", message, "");
-        failed(server, run, None, holding, error, Vec::new()).await?;
-        return Ok(Saving::Done);
-    };
-    // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
-    if !current.reads_the_same(repository) {
-        drop(writing);
-        let message = "the repository's settings changed while it was read";
-        let error = RunError::new("source-changed", message, "it is synced again by itself");
-        failed(server, run, Some(repository), holding, error, Vec::new()).await?;
-        return Ok(Saving::Done);
-    }
-    let repository = &current;
-    credit(&mut writing, run, repository).await?;
-    if let (Known::Read(_), None) = (&known, &repository.good_commit) {
-        let owned = writing.resources_owned(&run.account_id, &repository.id).await?;
-        unread_history_gap(owned).into_iter().for_each(|gap| run.contributors.note_gap(gap));
-    }
-    let offered = writing.proposals_offered(&repository.id).await?;
-    let compared = match known {
-        Known::Read(material) => {
-            let confirmation = confirmation(&mut writing, run, repository).await?;
-            compare(&mut writing, repository, *material, confirmation, now).await?
+    let (mut writing, moment) = match lock {
+        Lock::ToSave => {
+            let mut reading = server.store().read_snapshot().await?;
+            let moment = compare_now(&mut reading, run, read, known, now).await?;
+            drop(reading);
+            (server.store().write_account(&run.account_id).await?, moment)
         }
-        Known::Stored => compare_stored(&mut writing, run, repository, &account, &offered, now).await?,
+        Lock::ToCompare => {
+            let mut writing = server.store().write_account(&run.account_id).await?;
+            let moment = compare_now(&mut writing, run, read, known, now).await?;
+            (writing, moment)
+        }
     };
+    let Moment { account, repository, offered, compared, state_version } = match moment {
+        Ok(moment) => moment,
+        Err(gone) => {
+            drop(writing);
+            return end_without(server, run, read, holding, gone).await;
+        }
+    };
+    if writing.state_version() != state_version {
+        return Ok(Saving::Moved { known: compared.material.into_known() });
+    }
+    holding.end_in(&mut writing).await?;
+    let repository = &repository;
     let Compared { mut material, decided, accepted } = compared;
     if let Some(error) = windlass_core::run::refusal_of(&decided.plan) {
         drop(writing);
@@ -264,9 +353,11 @@ async fn try_to_save(
     }
     conclude(&mut writing, run, repository, &decided, &reconciled, &material, now).await?;
     writing.run_planned(&run.id, run.plan_id.as_deref(), reconciled.next).await?;
+    let version = writing.next_state_version();
     crash_point("sync.before_commit");
     server.commit(writing).await?;
     crash_point("sync.committed");
+    repeat::remember(server, run, repository, version, decided.accepted_until);
     if material.is_fresh() {
         let owner = Owner::Repository(repository.name.clone());
         contents::keep(server, &repository.id, contents::worth_keeping(&material.desired, &accepted, &owner))
@@ -279,17 +370,13 @@ async fn try_to_save(
 
 /// Adds everyone else who had a hand in what a run read: who pushed it, and the people of earlier commits of which not
 /// everything was applied yet.
-async fn credit(
-    writing: &mut AccountWriting,
-    run: &mut Run,
-    repository: &Repository,
-) -> Result<(), StoreError> {
+async fn credit(reading: &mut Reading, run: &mut Run, repository: &Repository) -> Result<(), StoreError> {
     let commit = run.commit_sha.clone().unwrap_or_default();
     let since = repository.good_at.unwrap_or(repository.created_at);
-    let pushers = writing.pushers(&repository.id, &commit, since).await?;
+    let pushers = reading.pushers(&repository.id, &commit, since).await?;
     run.contributors.add(pushers);
     let Some(good_run_id) = &repository.good_run_id else { return Ok(()) };
-    let Some(good) = writing.run(&run.account_id, good_run_id).await? else { return Ok(()) };
+    let Some(good) = reading.run(&run.account_id, good_run_id).await? else { return Ok(()) };
     if !good.status.is_all_applied() {
         run.contributors.join(good.contributors);
     }
@@ -298,21 +385,21 @@ async fn credit(
 
 /// Compares what was stored. Where nothing differs, as is usual, nothing is read but what is offered.
 async fn compare_stored(
-    writing: &mut AccountWriting,
+    reading: &mut Reading,
     run: &Run,
     repository: &Repository,
     account: &Account,
     offered: &[Offered],
     now: Timestamp,
 ) -> Result<Compared, StoreError> {
-    if !writing.differing(&account.id, &repository.id).await?.is_empty() {
-        let material = Material::stored(writing, &account.name, &repository.id).await?;
-        let confirmation = confirmation(writing, run, repository).await?;
-        return compare(writing, repository, material, confirmation, now).await;
+    if !reading.differing(&account.id, &repository.id).await?.is_empty() {
+        let material = Material::stored(reading, &account.name, &repository.id).await?;
+        let confirmation = confirmation(reading, run, repository).await?;
+        return compare(reading, repository, material, confirmation, now).await;
     }
-    let names = names::repository_names(writing, &account.id).await?;
+    let names = names::repository_names(reading, &account.id).await?;
     let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
-    let accepted = accepted::load_some(writing, &account.id, &keys, &names).await?;
+    let accepted = accepted::load_some(reading, &account.id, &keys, &names).await?;
     Ok(Compared { material: Material::settled(), decided: Decided::nothing(&account.name), accepted })
 }
 
@@ -431,35 +518,5 @@ async fn conclude(
     let fates = if has_proposals { Fates::Open } else { Fates::None };
     let not_offered = refused + reconciled.held_back.len();
     run.status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
-    if !writing.run_finish(run).await? {
-        return Ok(());
-    }
-    if run.tells_what_git_wants(repository) {
-        writing.repository_ran(&repository.id, &run.id, run.status.slug(), None, now).await?;
-        let commit = run.commit_sha.clone().unwrap_or_default();
-        writing.repository_good(&repository.id, &run.id, &commit, now).await?;
-    } else {
-        writing.repository_compared(&repository.id, &run.id).await?;
-    }
-    let message = match run.diff_count {
-        0 => format!("{} and Windlass agree", repository.name),
-        count => format!("{} differs in {count}; {} proposed now", repository.name, reconciled.open.len()),
-    };
-    let payload = json!({
-        "commit_sha": run.commit_sha, "diff_count": run.diff_count, "remaining": run.remaining,
-        "opened": reconciled.open.len(), "movement": run.movement,
-    });
-    let severity = match run.movement.as_deref() {
-        Some("rewritten") => Severity::Medium,
-        _ => Severity::Low,
-    };
-    writing.event(record::run_event(EventKind::SyncSucceeded, severity, run, message, payload, now));
-    if run.movement.as_deref() == Some("rewritten") {
-        let message = format!("the history of {} was rewritten", repository.name);
-        let payload = json!({"commit_sha": run.commit_sha, "previous": repository.good_commit});
-        let event =
-            record::run_event(EventKind::HistoryRewritten, Severity::High, run, message, payload, now);
-        writing.event(event);
-    }
-    Ok(())
+    finish(writing, run, repository, reconciled.open.len(), now).await
 }

@@ -1,0 +1,61 @@
+//! A run that finds what the run before found: the same commit, and nothing moved that a comparison looks at. It comes to the same
+//! without comparing, however much is queued.
+
+use windlass_core::repository::Repository;
+use windlass_core::run::Run;
+use windlass_core::time::Timestamp;
+use windlass_store::StoreError;
+
+use crate::clock::now;
+use crate::comparison::LastComparison;
+use crate::control::Control;
+use crate::flow::sync::finish::finish;
+use crate::flow::sync::holding::Holding;
+
+/// Remembers what a run came to, for as long as this process lives: another version of Windlass may decide otherwise.
+pub(crate) fn remember(
+    server: &Control,
+    run: &Run,
+    repository: &Repository,
+    state_version: i64,
+    until: Option<Timestamp>,
+) {
+    let last = LastComparison { run_id: run.id.clone(), state_version, until };
+    server.last_comparisons().insert(repository.id.clone(), last);
+}
+
+/// Ends a run as the one before ended, if that holds still. Says whether it does.
+pub(crate) async fn repeat_last(
+    server: &Control,
+    run: &mut Run,
+    repository: &Repository,
+    holding: Holding<'_>,
+) -> Result<bool, StoreError> {
+    let last = server.last_comparisons().get(&repository.id).cloned();
+    let Some(last) = last.filter(|_| !run.confirm_mass_destroy) else { return Ok(false) };
+    let now = now();
+    let mut writing = server.store().write_account(&run.account_id).await?;
+    let is_over = last.until.is_some_and(|until| until <= now);
+    if is_over || writing.state_version() != last.state_version {
+        return Ok(false);
+    }
+    let Some(earlier) = writing.run(&run.account_id, &last.run_id).await? else { return Ok(false) };
+    holding.end_in(&mut writing).await?;
+    writing.keep_state();
+    run.status = earlier.status;
+    run.diff = earlier.diff;
+    run.diff_count = earlier.diff_count;
+    run.remaining = earlier.remaining;
+    run.skipped = earlier.skipped;
+    run.problems = earlier.problems;
+    run.plan_id = earlier.plan_id;
+    run.next_position = earlier.next_position;
+    run.completed_at = Some(now);
+    writing.run_proposals_repeat(&run.id, &earlier.id).await?;
+    finish(&mut writing, run, repository, 0, now).await?;
+    writing.run_planned(&run.id, run.plan_id.as_deref(), run.next_position).await?;
+    let version = writing.state_version();
+    server.commit(writing).await?;
+    remember(server, run, repository, version, last.until);
+    Ok(true)
+}
