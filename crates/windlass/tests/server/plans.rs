@@ -62,6 +62,34 @@ impl Planned {
 }
 
 #[test]
+fn a_sync_that_finds_nothing_new_comes_to_what_the_one_before_came_to_until_something_moves() {
+    let planned = Planned::new("10", 40);
+    let (api, first) = (planned.api(), &planned.run);
+    let same = |one: &RunInfo, other: &RunInfo| {
+        let told = |run: &RunInfo| {
+            let proposals: Vec<_> = run.proposals.iter().map(|proposal| proposal.id.clone()).collect();
+            (run.status.clone(), run.diff_count, run.remaining, run.plan_digest.clone(), proposals)
+        };
+        assert_eq!(told(one), told(other));
+        assert_eq!((&one.diff, &one.skipped), (&other.diff, &other.skipped));
+    };
+    let second = api.sync(&planned.repository).unwrap();
+    let third = api.sync(&planned.repository).unwrap();
+    same(first, &second);
+    same(first, &third);
+    // The newest run is the one that is reviewed, whether it compared or not.
+    let whole = json!({"digest": third.sets[0].digest});
+    assert_eq!(api.approve_set(&third.id, &whole).unwrap().count, 41);
+    api.wait_for_run(&third.id, "applied");
+    let last = api.sync(&planned.repository).unwrap();
+    assert_eq!((last.status.as_str(), last.diff_count), ("success", 0));
+    same(&last, &api.sync(&planned.repository).unwrap());
+    // What someone changes directly is seen by the next sync of the same commit.
+    api.patch(Noun::Node, "web-003", &json!({"region": "us-9"})).unwrap();
+    assert_eq!(api.sync(&planned.repository).unwrap().diff_count, 1);
+}
+
+#[test]
 fn a_plan_far_over_the_cap_is_approved_in_one_call_and_applied_without_another_sync() {
     let planned = Planned::new("10", 120);
     let api = planned.api();
