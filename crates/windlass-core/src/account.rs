@@ -35,3 +35,56 @@ impl Account {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::gate::RepositoryIdentity;
+
+    /// An account with this policy, in which nothing is halted.
+    pub(crate) fn account(policy: &str) -> Account {
+        Account {
+            id: "acme".to_owned(),
+            name: "acme".to_owned(),
+            halt: None,
+            policy: policy.to_owned(),
+            policy_repositories: None,
+            policy_version: 1,
+            created_at: Timestamp::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn a_policy_that_cannot_be_read_lets_nothing_through_by_itself() {
+        let free = r#"{"rules": [{"name": "free", "action": "auto_approve"}]}"#;
+        assert_eq!(account(free).bound_policy().rules.len(), 1);
+        let unreadable = [
+            "",
+            "{",
+            r#"{"rules": [{"name": "free", "action": "approve_everything"}]}"#,
+            r#"{"rules": [{"name": "free", "action": "auto_approve", "unless": "friday"}]}"#,
+            r#"{"rules": [{"name": "twice", "action": "auto_approve"}, {"name": "twice", "action": "block"}]}"#,
+            r#"{"rules": [{"name": "free", "action": "auto_approve", "approvals": 2}]}"#,
+        ];
+        for text in unreadable {
+            assert_eq!(account(text).bound_policy(), Policy::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_in_a_rule_means_the_repository_that_was_looked_up_and_none_before_that() {
+        let rules =
+            r#"{"rules": [{"name": "ours", "match": {"repositories": ["fleet"]}, "action": "block"}]}"#;
+        let means = |account: &Account, id: &str| {
+            let policy = account.bound_policy();
+            let subjects = policy.rules[0].subjects.as_ref().unwrap();
+            subjects.repositories[0].matches(&RepositoryIdentity { id, name: "fleet" })
+        };
+        let mut account = account(rules);
+        assert!(!means(&account, "1"));
+        account.policy_repositories = Some(BTreeMap::from([("fleet".to_owned(), "1".to_owned())]));
+        assert!(means(&account, "1") && !means(&account, "2"));
+        account.policy_repositories = Some(BTreeMap::new());
+        assert!(!means(&account, "1"), "a name that stands for none means none");
+    }
+}

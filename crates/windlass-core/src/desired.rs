@@ -67,3 +67,30 @@ impl Desired {
         Digest::of_parts(parts)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use windlass_testkit::model::Model;
+
+    use super::Desired;
+    use crate::manifest::{Context, FLEET_FILE, Memo, SourceFile};
+
+    fn read(files: &[SourceFile]) -> Desired {
+        let fleet = Memo::default().read_once(files, &Context::offline());
+        assert!(!fleet.has_errors(), "{:?}", fleet.diagnostics);
+        fleet.desired
+    }
+
+    /// The fleet of one file, of which this is all but the head.
+    pub(crate) fn declared(body: &str) -> Desired {
+        let text = format!("version: 1\naccount: acme\n{body}");
+        read(&[SourceFile::new(FLEET_FILE, text.into_bytes())])
+    }
+
+    /// A made-up fleet over all kinds. The testkit knows the core from outside, so that what comes from there are files.
+    pub(crate) fn made_up(tape: &[u8]) -> Desired {
+        let files = Model::from_tape(tape).files(&[]).into_iter();
+        let files: Vec<SourceFile> = files.map(|file| SourceFile::new(file.path, file.bytes)).collect();
+        read(&files)
+    }
+}

@@ -4,6 +4,8 @@
 //! what it says in one transaction.
 
 mod gatekeeper;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod world;
 

@@ -5,6 +5,8 @@
 
 mod blocked;
 mod expiry;
+#[cfg(test)]
+pub(crate) mod made_up;
 mod opening;
 mod proposed;
 mod reconcile;

@@ -160,3 +160,118 @@ impl Proposal {
         Candidate { change, claimant }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proposal::made_up::{create, destroy, edited, made_directly, spec, update, wanted_by};
+    use crate::resource::Kind;
+
+    const SMALL: &str = "{labels: {size: small}}";
+    const MEDIUM: &str = "{labels: {size: medium}}";
+    const LARGE: &str = "{labels: {size: large}}";
+
+    fn grows() -> Proposal {
+        wanted_by("core", update(Kind::Cluster, "c", SMALL, LARGE))
+    }
+
+    #[test]
+    fn what_git_wants_is_applied_unless_someone_edited_it() {
+        let plain = grows();
+        assert_eq!(plain.effective(), plain.change.after.as_ref());
+        assert_eq!(plain.effective_digest(), plain.change.desired);
+        assert_eq!(plain.effective_change(), plain.change);
+
+        let (edited, medium) = (edited(grows(), MEDIUM), spec(Kind::Cluster, MEDIUM));
+        assert_eq!(edited.effective(), Some(&medium));
+        assert_eq!(edited.effective_digest(), Some(medium.digest()));
+        let expected = Change { desired: Some(medium.digest()), after: Some(medium), ..grows().change };
+        assert_eq!(edited.effective_change(), expected, "resource, cause and base stay");
+        assert_eq!(edited.change, grows().change, "what git wants stays");
+    }
+
+    #[test]
+    fn nothing_is_left_of_what_is_destroyed() {
+        let destroy = wanted_by("core", destroy(Kind::Cluster, "c", SMALL));
+        assert_eq!((destroy.effective(), destroy.effective_digest()), (None, None));
+        assert_eq!(destroy.effective_change(), destroy.change);
+    }
+
+    #[test]
+    fn what_an_approval_binds_to_changes_with_everything_that_is_applied_and_with_nothing_else() {
+        let plain = grows();
+        let others = [
+            edited(grows(), MEDIUM),
+            wanted_by("core", update(Kind::Cluster, "c", MEDIUM, LARGE)),
+            wanted_by("core", update(Kind::Cluster, "other", SMALL, LARGE)),
+            wanted_by("core", create(Kind::Cluster, "c", LARGE)),
+            wanted_by("core", destroy(Kind::Cluster, "c", SMALL)),
+        ];
+        let mut digests: Vec<Digest> = others.iter().map(Proposal::content_digest).collect();
+        digests.push(plain.content_digest());
+        digests.sort();
+        digests.dedup();
+        assert_eq!(digests.len(), others.len() + 1);
+
+        let same = [
+            Proposal { id: "another".to_owned(), commit_sha: "decade".to_owned(), position: 7, ..grows() },
+            Proposal { declared_at: None, status: Status::PendingApproval, ..grows() },
+            edited(grows(), LARGE),
+            edited(edited(grows(), MEDIUM), LARGE),
+        ];
+        for proposal in same {
+            assert_eq!(proposal.content_digest(), plain.content_digest(), "{proposal:?}");
+        }
+        // Whoever would be asked about an edit says the same as about a commit that declares it.
+        let declared = wanted_by("core", update(Kind::Cluster, "c", SMALL, MEDIUM));
+        assert_eq!(edited(grows(), MEDIUM).content_digest(), declared.content_digest());
+    }
+
+    #[test]
+    fn a_change_is_claimed_by_its_repository_by_an_edit_of_it_or_by_a_person() {
+        let claims = |proposal: Proposal, expected: Claimant<'_>| {
+            let change = proposal.effective_change();
+            let candidate = proposal.candidate(&change);
+            assert_eq!(candidate.claimant, expected);
+            assert_eq!(candidate.change, &change);
+        };
+        claims(grows(), Claimant::Repository { id: "core", proposal: Some("c") });
+        claims(edited(grows(), MEDIUM), Claimant::Edited { id: "core", proposal: "c" });
+        let direct = || made_directly(Some("core"), update(Kind::Cluster, "c", SMALL, LARGE));
+        claims(direct(), Claimant::Person);
+        claims(edited(direct(), MEDIUM), Claimant::Person);
+    }
+
+    #[test]
+    fn rules_on_files_are_about_where_it_is_declared_now_and_was_before() {
+        let declared = |now: Option<&str>, before: Option<&str>| Proposal {
+            declared_at: now.map(|file| (file.to_owned(), 3)),
+            previous_file: before.map(str::to_owned),
+            ..grows()
+        };
+        assert_eq!(
+            declared(Some("lab/a.yaml"), Some("prod/a.yaml")).declaring_files(),
+            ["lab/a.yaml", "prod/a.yaml"]
+        );
+        assert_eq!(declared(Some("a.yaml"), None).declaring_files(), ["a.yaml"]);
+        assert_eq!(declared(None, Some("a.yaml")).declaring_files(), ["a.yaml"], "a destroy");
+        assert_eq!(declared(None, None).declaring_files(), [""; 0], "a direct change");
+    }
+
+    #[test]
+    fn the_rules_of_whoever_wants_it_or_owns_what_is_changed_directly_are_about_it() {
+        let change = || update(Kind::Cluster, "c", SMALL, LARGE);
+        let of_git = Proposal { owner_id: Some("edge".to_owned()), ..grows() };
+        assert_eq!((of_git.is_direct(), of_git.governing_repository()), (false, Some("core")));
+        let owned = made_directly(Some("edge"), change());
+        assert_eq!((owned.is_direct(), owned.governing_repository()), (true, Some("edge")));
+        let unowned = made_directly(None, change());
+        assert_eq!((unowned.is_direct(), unowned.governing_repository()), (true, None));
+    }
+
+    #[test]
+    fn its_turn_is_its_place_in_the_plan() {
+        let proposal = Proposal { position: 4, ..grows() };
+        assert_eq!(proposal.turn(), Turn { position: 4, id: "c".to_owned() });
+    }
+}

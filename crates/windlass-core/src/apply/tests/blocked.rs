@@ -1,0 +1,176 @@
+//! What an approved change waits for beside the gate.
+
+use super::*;
+use crate::proposal::made_up::{create, destroy, edited, made_directly, update, wanted_by};
+
+fn node(template: &str) -> String {
+    format!("{{template: {template}}}")
+}
+
+fn network(cidr: &str) -> String {
+    format!("{{cidr: {cidr}}}")
+}
+
+fn virtual_ip(address: &str) -> String {
+    format!("{{primary_holder: h, address: {address}}}")
+}
+
+fn proposed(id: &str, repository: &str, change: &Change) -> OpenProposal {
+    OpenProposal {
+        id: id.to_owned(),
+        repository_id: repository.to_owned(),
+        repository_name: repository.to_owned(),
+        key: change.key.clone(),
+        cause: change.cause,
+        spec: change.after.as_deref().cloned(),
+    }
+}
+
+#[test]
+fn what_refers_to_something_that_is_not_there_waits_for_it() {
+    let create = create(Kind::Node, "web", &node("small"));
+    let missing = "waits: template small does not exist yet";
+    for proposal in [wanted_by("core", create.clone()), made_directly(None, create.clone())] {
+        assert_eq!(Stage::new().becomes_of(&proposal), missing);
+    }
+    for owner in [Some("core"), Some("edge"), None] {
+        let there = Stage::new().with(Kind::Template, "small", PLATFORM, owner);
+        assert_eq!(there.becomes_of(&wanted_by("core", create.clone())), "create node web for core");
+    }
+    let moves = wanted_by("core", update(Kind::Node, "web", &node("small"), &node("large")));
+    let stage = Stage::new().with(Kind::Template, "small", PLATFORM, Some("core")).with(
+        Kind::Node,
+        "web",
+        &node("small"),
+        Some("core"),
+    );
+    assert_eq!(stage.becomes_of(&moves), "waits: template large does not exist yet");
+}
+
+#[test]
+fn an_edit_waits_for_what_it_refers_to_and_not_for_what_git_refers_to() {
+    let stage = Stage::new().with(Kind::Template, "small", PLATFORM, Some("core"));
+    let large = wanted_by("core", create(Kind::Node, "web", &node("large")));
+    assert_eq!(stage.becomes_of(&large), "waits: template large does not exist yet");
+    assert_eq!(stage.becomes_of(&edited(large, &node("small"))), "create node web for core");
+    let small = wanted_by("core", create(Kind::Node, "web", &node("small")));
+    assert_eq!(stage.becomes_of(&edited(small, &node("huge"))), "waits: template huge does not exist yet");
+}
+
+#[test]
+fn a_template_waits_for_a_platform_that_the_catalogue_has() {
+    let template = wanted_by("core", create(Kind::Template, "t", "{node_platform: plan-9-mips}"));
+    assert_eq!(Stage::new().becomes_of(&template), "waits: the platform plan-9-mips is not in the catalogue");
+}
+
+#[test]
+fn what_comes_with_windlass_is_always_there() {
+    let pinned = "{node_platform: debian-12-amd64, modules: [nginx]}";
+    let template = wanted_by("core", create(Kind::Template, "t", pinned));
+    assert_eq!(Stage::new().becomes_of(&template), "create template t for core");
+    // The account's own module of that name goes, and what refers to it means the built-in one again.
+    let own = Stage::new().with(Kind::Module, "nginx", "{}", Some("core")).with(
+        Kind::Template,
+        "t",
+        pinned,
+        Some("core"),
+    );
+    let gone = wanted_by("core", destroy(Kind::Module, "nginx", "{}"));
+    assert_eq!(own.becomes_of(&gone), "destroy module nginx for core");
+}
+
+#[test]
+fn what_others_refer_to_is_not_destroyed_before_they_let_go() {
+    let stage = Stage::new()
+        .with(Kind::Template, "t", PLATFORM, Some("core"))
+        .with(Kind::Node, "a", &node("t"), Some("core"))
+        .with(Kind::Node, "b", &node("t"), Some("edge"))
+        .with(Kind::Node, "c", &node("other"), Some("core"));
+    let gone = destroy(Kind::Template, "t", PLATFORM);
+    let why = "waits: node a still refers to it; node b still refers to it";
+    assert_eq!(stage.becomes_of(&wanted_by("core", gone.clone())), why);
+    assert_eq!(stage.becomes_of(&made_directly(Some("core"), gone)), why);
+}
+
+#[test]
+fn of_many_reasons_the_first_are_told_and_the_others_counted() {
+    let mut stage = Stage::new().with(Kind::Template, "t", PLATFORM, Some("core"));
+    for number in 0..14 {
+        stage = stage.with(Kind::Node, &format!("n-{number:02}"), &node("t"), Some("core"));
+    }
+    let gone = wanted_by("core", destroy(Kind::Template, "t", PLATFORM));
+    let mut scene = stage.scene(std::slice::from_ref(&gone), |proposal| vec![approval(proposal, BOB)]);
+    let Verdict::Wait(reasons) = scene.judge(&gone) else { panic!("nodes refer to it") };
+    assert_eq!((reasons.len(), reasons[10].as_str()), (11, "the same of 4 more"));
+}
+
+#[test]
+fn addresses_that_another_has_or_proposed_first_are_waited_for() {
+    let wanted = || create(Kind::Network, "wanted", &network("10.1.2.0/24"));
+    let owned = Stage::new().with(Kind::Network, "held", &network("10.1.0.0/16"), Some("edge"));
+    let why = "waits: 10.1.2.0/24 overlaps 10.1.0.0/16 of network held, owned by the repository `edge`";
+    assert_eq!(owned.becomes_of(&wanted_by("core", wanted())), why);
+    assert_eq!(owned.becomes_of(&made_directly(None, wanted())), why);
+    assert_eq!(owned.becomes_of(&wanted_by("edge", wanted())), "create network wanted for edge");
+
+    let held = create(Kind::Network, "held", &network("10.1.0.0/16"));
+    let mut earlier = Stage::new();
+    earlier.open.push(proposed("a", "edge", &held));
+    let why =
+        "waits: 10.1.2.0/24 overlaps 10.1.0.0/16 of network held, already proposed by the repository `edge`";
+    assert_eq!(earlier.becomes_of(&wanted_by("core", wanted())), why);
+    assert_eq!(earlier.becomes_of(&made_directly(None, wanted())), "create network wanted for nobody");
+    let mut later = Stage::new();
+    later.open.push(proposed("z", "edge", &held));
+    assert_eq!(later.becomes_of(&wanted_by("core", wanted())), "create network wanted for core");
+}
+
+#[test]
+fn a_name_that_another_proposed_first_is_waited_for() {
+    let wanted = create(Kind::Cluster, "c", SMALL);
+    let mut stage = Stage::new();
+    stage.open.push(proposed("a", "edge", &wanted));
+    assert_eq!(
+        stage.becomes_of(&wanted_by("core", wanted.clone())),
+        "waits: cluster c is already proposed by the repository `edge`"
+    );
+    assert_eq!(stage.becomes_of(&made_directly(None, wanted)), "create cluster c for nobody");
+}
+
+#[test]
+fn nobody_checked_an_edit_against_its_own_repository_so_that_it_is_checked_here() {
+    let stage = Stage::new().with(Kind::Network, "held", &network("10.1.0.0/16"), Some("core"));
+    let sound = wanted_by("core", create(Kind::Network, "wanted", &network("10.2.0.0/16")));
+    assert_eq!(stage.becomes_of(&sound), "create network wanted for core");
+    assert_eq!(
+        stage.becomes_of(&edited(sound, &network("10.1.2.0/24"))),
+        "waits: 10.1.2.0/24 overlaps 10.1.0.0/16 of network held, owned by the repository `core`"
+    );
+}
+
+#[test]
+fn what_is_declared_here_and_owned_elsewhere_keeps_what_refers_to_it_waiting() {
+    let mut stage = Stage::new().with(Kind::Template, "t", PLATFORM, Some("edge"));
+    let wanted = wanted_by("core", create(Kind::Node, "web", &node("t")));
+    assert_eq!(stage.becomes_of(&wanted), "create node web for core");
+    stage.declared.push(("core", ResourceKey::new(Kind::Template, "t")));
+    assert_eq!(
+        stage.becomes_of(&wanted),
+        "waits: template t is declared here too, but owned by the repository `edge`"
+    );
+}
+
+#[test]
+fn everything_that_is_in_the_way_is_told_at_once() {
+    let stage = Stage::new().with(Kind::VirtualIp, "w/one", &virtual_ip("10.1.0.9"), None).with(
+        Kind::Network,
+        "w",
+        &network("10.1.0.0/16"),
+        Some("edge"),
+    );
+    let wanted = wanted_by("core", create(Kind::VirtualIp, "w/two", &virtual_ip("10.1.0.9")));
+    assert_eq!(
+        stage.becomes_of(&wanted),
+        "waits: 10.1.0.9 is taken by virtual_ip w/one, owned by no repository; peer w/h does not exist yet"
+    );
+}
