@@ -95,3 +95,7 @@ pub fn refusal_of(plan: &Plan) -> Option<RunError> {
     let first = plan.problems.iter().find(|remark| is_fatal(remark.code))?;
     Some(RunError::new(first.code.slug(), first.message.clone(), first.help.clone()))
 }
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;
