@@ -94,6 +94,22 @@ impl Gatekeeper {
         Gatekeeper { hosts, ..self }
     }
 
+    /// Notes that a change was made, for whom: what is attached to the resource afterwards is judged by what it is then.
+    pub fn make(&mut self, change: &Change, owner: Option<&Repository>, declared_in: Option<&str>) {
+        let key = &change.key;
+        let before = self.hosts.remove(key.kind, &key.name);
+        let (Some(spec), Some(owner)) = (&change.after, owner) else { return };
+        let known = before.and_then(|before| before.declared_in);
+        let host = KnownHost {
+            key: key.clone(),
+            spec: Arc::clone(spec),
+            declared_in: declared_in.map(str::to_owned).or(known),
+            owner_id: owner.id.clone(),
+            owner_name: owner.name.clone(),
+        };
+        self.hosts.insert(key.clone(), host);
+    }
+
     /// Why a change of a repository takes someone who may approve; nothing if it does not.
     pub fn why_an_approver(&self, change: RepositoryChange<'_>) -> Option<String> {
         gate::why_an_approver(&self.policy, change)

@@ -75,6 +75,9 @@ impl Scene {
             false => Some(proposal.repository_id.clone()),
         };
         self.world.make(&change, owner_id.as_deref());
+        let owner = self.repositories.iter().find(|repository| Some(&repository.id) == owner_id.as_ref());
+        let file = proposal.declared_at.as_ref().map(|(file, _)| file.as_str());
+        self.gatekeeper.make(&change, owner, file);
         Verdict::Apply { change, owner_id }
     }
 

@@ -166,3 +166,48 @@ fn what_ends_or_waits_or_is_asked_for_again_leaves_everything_as_it_was() {
         assert_eq!(told(&scene.judge(&proposal)), told(&verdict), "nor does asking change the answer");
     }
 }
+
+#[test]
+fn rules_about_a_host_hold_for_what_is_attached_to_it_in_the_same_commit() {
+    let rules = "[{name: twice, match: {repositories: ['edg*']}, action: require_approval, approvals: 2}, \
+                 {name: free, match: {repositories: ['cor*']}, action: auto_approve}]";
+    let stage = Stage::new().with_rules(rules).with(Kind::Template, "t", PLATFORM, Some("edge"));
+    let host = wanted_by("edge", create(Kind::Node, "web", &node("t")));
+    let attached = wanted_by("core", create(Kind::Assignment, "web:nginx", "{}"));
+    let approvals = |proposal: &Proposal| match proposal.change.key.kind {
+        Kind::Node => vec![approval(proposal, BOB), approval(proposal, CY)],
+        _ => Vec::new(),
+    };
+    let proposals = [host, attached];
+    let mut scene = stage.scene(&proposals, approvals);
+    assert_eq!(told(&scene.judge(&proposals[0])), "create node web for edge");
+    let then = told(&scene.judge(&proposals[1]));
+    assert!(then.starts_with("asks again: ") && then.contains("`twice`"), "{then}");
+}
+
+#[test]
+fn rules_about_labels_of_a_host_hold_from_the_change_on_that_gives_them() {
+    let rules = "[{name: prod, match: {labels: {tier: prod}}, action: require_approval, approvals: 2}, \
+                 {name: free, action: auto_approve}]";
+    let plain = node("t");
+    let labelled = "{template: t, labels: {tier: prod}}";
+    let stage = Stage::new().with_rules(rules).with(Kind::Template, "t", PLATFORM, Some("edge")).with(
+        Kind::Node,
+        "web",
+        &plain,
+        Some("edge"),
+    );
+    let attached = || wanted_by("core", create(Kind::Assignment, "web:nginx", "{}"));
+    let of_edge = wanted_by("edge", update(Kind::Node, "web", &plain, labelled));
+    let proposals = [of_edge, attached()];
+    let approvals = |proposal: &Proposal| match proposal.change.key.kind {
+        Kind::Node => vec![approval(proposal, BOB), approval(proposal, CY)],
+        _ => Vec::new(),
+    };
+    let mut scene = stage.scene(&proposals, approvals);
+    assert_eq!(told(&scene.judge(&proposals[0])), "update node web for edge");
+    let then = told(&scene.judge(&proposals[1]));
+    assert!(then.starts_with("asks again: "), "{then}");
+    let mut before = stage.scene(&[attached()], |_| Vec::new());
+    assert_eq!(told(&before.judge(&attached())), "create assignment web:nginx for core", "without the label");
+}
