@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use windlass_api::client::ClientError;
 use windlass_api::endpoint::Operation;
+use windlass_api::noun::Noun;
 use windlass_api::types::{AuditInfo, RepositoryFields, RunInfo, RunList, UserCreated};
 use windlass_testkit::servers::{Postgres, WorkTree};
 
@@ -71,7 +72,8 @@ fn a_sync_that_finds_nothing_new_comes_to_what_the_one_before_came_to_until_some
             (run.status.clone(), run.diff_count, run.remaining, run.plan_digest.clone(), proposals)
         };
         assert_eq!(told(one), told(other));
-        assert_eq!((&one.diff, &one.skipped), (&other.diff, &other.skipped));
+        assert_eq!(one.diff, other.diff);
+        assert_eq!(one.skipped_actions.len(), other.skipped_actions.len());
     };
     let second = api.sync(&planned.repository).unwrap();
     let third = api.sync(&planned.repository).unwrap();
@@ -295,22 +297,14 @@ fn what_moved_since_it_was_planned_is_left_to_the_next_sync() {
     let api = planned.api();
     // Made by hand before its turn comes: the plan wanted to create it.
     let body = json!({"name": "web-009", "template": "web", "region": "eu-7"});
-    api.create(
-        windlass_api::noun::Noun::NodeTemplate,
-        &json!({"name": "spare", "node_platform": "ubuntu-24.04-amd64"}),
-    )
-    .unwrap();
-    api.create(
-        windlass_api::noun::Noun::Node,
-        &json!({"template": "spare", "name": body["name"], "region": "eu-7"}),
-    )
-    .unwrap();
+    api.create(Noun::NodeTemplate, &json!({"name": "spare", "node_platform": "ubuntu-24.04-amd64"})).unwrap();
+    api.create(Noun::Node, &json!({"template": "spare", "name": body["name"], "region": "eu-7"})).unwrap();
     planned.approve();
     let run = api.wait_for("all but one", |api| {
         api.run(&planned.run.id).ok().filter(|run| run.applied_actions.len() == 10)
     });
     assert_eq!((run.status.as_str(), run.remaining), ("partial", 1));
-    let node = api.resource(windlass_api::noun::Noun::Node, "web-009").unwrap();
+    let node = api.resource(Noun::Node, "web-009").unwrap();
     assert_eq!(node.spec["region"], "eu-7");
     let again = api.sync(&planned.repository).unwrap();
     assert_eq!((again.diff_count, again.proposals.len()), (1, 1));
